@@ -1,20 +1,19 @@
-/* acc.cu - fgbilu in the ACC style (Luo, Edwards, Luo, Mueller, Algorithms 4 and 6): threads of one launch need nothing
- * of each other, and whatever has to wait is a launch of its own. n is the block size, u and v number the rows and
- * columns of a block, q the cells of a hyperplane.
+/* acc.cu - fgbilu in the ACC style (Luo, Edwards, Luo, Mueller, Algorithms 4 and 6): the threads of one launch are
+ * independent, and each dependency begins a new launch. n is the block size, u and v number the rows and columns of a
+ * block, q the cells of a hyperplane.
  *
- * To factor takes 3 + 3n launches a hyperplane, where the paper has 2 + 3n:
+ * The factorization takes 3 + 3n launches a hyperplane; the paper has 2 + 3n:
  *
  *     multiply                     its kernel #1, s(f) = E(f) D(f)^-1 for the faces f = 0, 1, 2
  *     subtract                     its kernel #2, D = A(c,c) - sum of s(f) F(f), with its size (lib/backend/dense.h)
  *     measure                      finds the largest sizes, by which pivots are chosen and judged
  *     scale, eliminate, invert     its kernels #3 to #5, for each of the n steps; the last invert is part of
- *     finish                       which stores D^-1 in its order and judges its entries, and inverts once more what
- *                                  the steps could not
+ *     finish                       which stores D^-1 in its order, checks its entries, and inverts again the blocks
+ *                                  that the steps could not
  *
- * Pivoting takes no launch: measure and invert, a thread a cell, choose the next pivot too. Rows stay where they are.
- * Step r eliminates column r with row pivot(r), and after the last one row pivot(i), column j holds element
- * (i, pivot(j)) of the inverse. Without pivoting, as in the paper, pivot(r) = r. A sweep takes 2 launches a
- * hyperplane. */
+ * Pivoting takes no launch: measure and invert, with a thread for each cell, also choose the next pivot. Rows are not
+ * exchanged. Step r eliminates column r with row pivot(r); after the last step row pivot(i), column j holds element (i,
+ * pivot(j)) of the inverse. Without pivoting, as in the paper, pivot(r) = r. A sweep takes 2 launches a hyperplane. */
 #include "gpu/fgbilu/fgbilu_cuda.h"
 
 #include "lib/backend/dense.h"
@@ -46,7 +45,7 @@ struct plane {
 /* Returns the number of this thread in the launch. */
 __device__ __forceinline__ int64_t thread_number() { return blockIdx.x * (int64_t)THREADS + threadIdx.x; }
 
-/* Splits the number of a thread where each cell has so many; returns false where there is no such cell. */
+/* Splits the number of a thread into a cell and a part of it; returns false if there is no such cell. */
 __device__ __forceinline__ bool find_cell(const plane &p, int threads, int64_t *q, int *rest)
 {
   const int64_t number = thread_number();
@@ -128,7 +127,7 @@ __device__ void choose_pivot(int n, const factor_work &w, bool pivoting, int64_t
   if (!karst_block_pivot_stands(n, best_size, w.column_size[q * n + r])) w.again[q] = 1;
 }
 
-/* A warp looks at a block, its lanes at whole rows and then at whole columns. */
+/* A warp measures a block; its lanes read whole rows and then whole columns. */
 __global__ void __launch_bounds__(THREADS)
     measure(const karst_fgbilu_view m, const plane p, const factor_work w, bool pivoting)
 {
@@ -194,7 +193,8 @@ __global__ void __launch_bounds__(THREADS) eliminate(int n, const plane p, const
   u += u >= best ? 1 : 0;
   v += v >= r ? 1 : 0;
   double *d = w.d + karst_cuda_offset(n, q);
-  /* The product in parentheses is what was divided, so that large and small blocks leave the range no earlier. */
+  /* The product in parentheses contains the quotient, so that large and small blocks overflow and underflow no
+   * earlier. */
   d[v * n + u] += d[r * n + u] * (d[v * n + best] * d[r * n + best]);
 }
 

@@ -1,6 +1,6 @@
-/* check.cu - which cell brought an entry that is not finite into D. E(c,m) D(m)^-1 F(m,c) takes a NaN of F from cell m
- * to cell c, where a factorization finds it; and a coupling without its mirror image has no part in D at all. The cell
- * to be named is the one in whose block row of A the entry stands. */
+/* check.cu - finds the cell whose entry of A is not finite. In E(c,m) D(m)^-1 F(m,c), a NaN of F in the block row of
+ * cell m makes the factorization fail at cell c. A coupling without its mirror image does not contribute to D at all.
+ * The error names the cell in whose block row of A the entry is. */
 #include "gpu/fgbilu/fgbilu_cuda.h"
 
 namespace

@@ -1,14 +1,14 @@
-/* fgbilu_cuda.h - block ILU(0) on structured grids on the GPU: the plans, the ways to factor and to solve, and how
- * kernels find the blocks of a cell.
+/* fgbilu_cuda.h - block ILU(0) on structured grids on the GPU: the plans, the variants of factorization and solve, and
+ * the access of kernels to the blocks of a cell.
  *
- * Luo, Edwards, Luo, Mueller: A fine-grained block ILU scheme on regular structures for GPGPUs.
- * M = (D + E) D^-1 (D + F) where E and F are the blocks of A before and after the diagonal, and
+ * Luo, Edwards, Luo, Mueller: A fine-grained block ILU scheme on regular structures for GPGPUs. M = (D + E) D^-1 (D +
+ * F) where E and F are the blocks of A before and after the diagonal, and
  *
  *     D(c) = A(c,c) - sum over the cells m behind faces 0 to 2 of c: E(c,m) D(m)^-1 F(m,c)
  *     y(c) = D(c)^-1 (r(c) - sum over faces 0 to 2: E(c,m) y(m)),     forward, over ascending i + j + k
  *     z(c) = y(c) - D(c)^-1 sum over faces 3 to 5: F(c,m) z(m),       backward
  *
- * What is kept is D^-1, one block a row of A. Its block size, b, is the paper's n. */
+ * The factor stores D^-1, one block a row of A. Its block size, b, is the paper's n. */
 #ifndef KARST_GPU_FGBILU_FGBILU_CUDA_H
 #define KARST_GPU_FGBILU_FGBILU_CUDA_H
 
@@ -18,8 +18,8 @@ extern "C" {
 #include "lib/backend/fgbilu_kernels.h"
 }
 
-/* What is wrong with a cell. Of several faults of one cell the smallest is reported. Ways to factor look at D and D^-1
- * alone; table.cu finds the cell that brought in an entry that is not finite. */
+/* The faults of a cell. If a cell has several, the smallest is reported. The factorizations check only D and D^-1;
+ * table.cu finds the cell whose entry of A is not finite. */
 enum karst_fgbilu_fault {
   KARST_FGBILU_NOT_FINITE, /* D has an entry that is not finite, or the block row of A */
   KARST_FGBILU_SINGULAR,   /* D has a row of zeros or loses a pivot */
@@ -32,9 +32,9 @@ struct karst_fgbilu_variant;
 typedef struct karst_fgbilu_cuda {
   karst_index *row; /* [cells] as in karst_structured, in device memory; NULL: the cell's number */
   uint32_t *place;  /* [cells] the same */
-  bool one_sided;   /* whether there is a coupling without its mirror image, which has no part in D */
+  bool one_sided;   /* whether some coupling has no mirror image, and so does not contribute to D */
   const struct karst_fgbilu_variant *variant;
-  void *state; /* the variant's, which follows from the pattern */
+  void *state; /* the variant's data that depend on the pattern */
 } karst_fgbilu_cuda;
 
 /* The plan of a factorization. */
@@ -54,9 +54,9 @@ static inline karst_fgbilu_work_cuda *karst_fgbilu_work_of(const karst_fgbilu *f
   return static_cast<karst_fgbilu_work_cuda *>(fgbilu->plan);
 }
 
-/* A way to factor, and a way to solve. plan takes work space into the factor or sweep of a karst_fgbilu_work_cuda and
- * counts it in plan_memory; destroy gives it back, also what a plan that fails has taken. Both are NULL where there is
- * none. Nothing else is allocated, and nothing waits. */
+/* A variant of the factorization, and one of the solve. plan takes work space into the factor or sweep of a
+ * karst_fgbilu_work_cuda and counts it in plan_memory; destroy frees it, also after plan has failed. Both are NULL if
+ * there is no work space. Nothing else is allocated, and nothing waits. */
 typedef struct karst_fgbilu_factor_variant {
   karst_status (*plan)(karst_context *context, karst_fgbilu *fgbilu);
   void (*destroy)(karst_context *context, karst_fgbilu *fgbilu);
@@ -71,13 +71,13 @@ typedef struct karst_fgbilu_sweep_variant {
   void (*solve)(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu, const double *r, double *z);
 } karst_fgbilu_sweep_variant;
 
-/* A style: how to factor and how to solve, and what both have in common. */
+/* A style: its factorization, its solve, and their common data. */
 typedef struct karst_fgbilu_variant {
   karst_fgbilu_style style;
   const char *name;
   int largest; /* block size; 0: any */
-  /* Makes what follows from the pattern into state, and counts it in plan_memory. What an analyse that fails has taken,
-   * forget gives back. */
+  /* Makes the data that depend on the pattern in state, and counts them in plan_memory. forget frees them, also after
+   * analyse has failed. */
   karst_status (*analyse)(karst_context *context, const karst_matrix *A, karst_fgbilu_analysis *analysis);
   void (*forget)(karst_context *context, karst_fgbilu_cuda *plan);
   const karst_fgbilu_factor_variant *factor;
@@ -86,7 +86,8 @@ typedef struct karst_fgbilu_variant {
 
 extern const karst_fgbilu_factor_variant karst_fgbilu_factor_acc_cuda; /* acc.cu */
 extern const karst_fgbilu_sweep_variant karst_fgbilu_sweep_acc_cuda;
-/* The styles that only repeat the paper: baselines/fgbilu_cl.cu. In a build without baselines their names are NULL. */
+/* The styles that only reproduce the paper: baselines/fgbilu_cl.cu. In a build without baselines their names are
+ * NULL. */
 enum { KARST_FGBILU_BASELINES = 2 };
 extern const karst_fgbilu_variant karst_fgbilu_baselines_cuda[KARST_FGBILU_BASELINES];
 
@@ -119,7 +120,7 @@ void karst_fgbilu_forget_hyperplanes_cuda(karst_context *context, karst_fgbilu_c
 /* check.cu: whether there is a coupling without its mirror image. */
 karst_status karst_fgbilu_find_one_sided_cuda(karst_context *context, const karst_matrix *A,
                                               const karst_fgbilu_analysis *analysis, bool *found);
-/* Queues a look at all entries of A, which reports cells with one that is not finite. */
+/* Queues a check of all entries of A; it reports cells with one that is not finite. */
 void karst_fgbilu_find_not_finite_cuda(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu);
 
 /* Device memory of count elements, added to *bytes. */
@@ -146,7 +147,7 @@ typedef struct karst_fgbilu_view {
   int b;
 } karst_fgbilu_view;
 
-/* With what follows from the pattern alone. */
+/* With the data that depend on the pattern alone. */
 static inline karst_fgbilu_view karst_fgbilu_see(const karst_matrix *A, const karst_fgbilu_analysis *analysis)
 {
   const karst_fgbilu_cuda *plan = karst_fgbilu_cuda_of(analysis);
@@ -174,7 +175,7 @@ static __device__ __forceinline__ karst_index karst_fgbilu_row(const karst_fgbil
 }
 
 /* Returns the block of A that couples a cell with the one behind a face, or the diagonal block, for
- * KARST_PLACE_DIAGONAL; NULL where there is none, which stands for zeros. */
+ * KARST_PLACE_DIAGONAL. NULL stands for a zero block. */
 static __device__ __forceinline__ const double *karst_fgbilu_block(const karst_fgbilu_view &m, int b, karst_index cell,
                                                                    int face)
 {
@@ -189,7 +190,7 @@ static __device__ __forceinline__ double *karst_fgbilu_inverse(const karst_fgbil
   return m.factor + karst_cuda_offset(b, karst_fgbilu_row(m, cell));
 }
 
-/* Returns the face of the cell behind a face that is the same face seen from there. */
+/* Returns the number of a face as seen from the cell behind it. */
 static __device__ __forceinline__ int karst_fgbilu_opposite(int face) { return KARST_FACES - 1 - face; }
 
 static __device__ __forceinline__ void karst_fgbilu_report(const karst_fgbilu_view &m, karst_index cell,
@@ -198,8 +199,8 @@ static __device__ __forceinline__ void karst_fgbilu_report(const karst_fgbilu_vi
   atomicMin(m.first_fault, (unsigned long long)cell * 4 + fault);
 }
 
-/* karst_block_inverse_by, for blocks that the first attempt of many threads does not serve. It takes no registers from
- * others as a function of its own. */
+/* karst_block_inverse_by, for blocks on which the first attempt, by many threads, fails. Not inlined, so that it takes
+ * no registers from the rest. */
 static inline __device__ __noinline__ karst_reason karst_fgbilu_invert(int b, bool pivoting, const double *block,
                                                                        const double *size, double *inverse,
                                                                        double *row_scale, double *column_size,

@@ -1,30 +1,30 @@
 /* fgbilu_tiles.h - fgbilu on the GPU in one launch for the factorization and one for each sweep: how the grid is cut,
- * and how cells hand values to each other.
+ * and how cells pass values to each other.
  *
- * The grid is cut into lines of cells along one axis (along), and the lines into tiles of TA by TB lines beside each
- * other in the other two axes (a and b). A tile goes through its lines in steps: in step s the cell i = s - a - b of
- * line (a,b) is made, so that all cells of a step lie in one hyperplane, and each needs what the step before has made:
- * the cell behind it in its own line, and those in the lines at a - 1 and b - 1. Upward sweeps count cells and lines
- * from the other end of each axis.
+ * The grid is cut into lines of cells along one axis (along), and the lines into tiles of TA by TB lines, side by side
+ * in the other two axes (a and b). A tile works in steps: step s computes the cell i = s - a - b of each line (a,b).
+ * All cells of a step lie in one hyperplane, and each needs only results of the step before: the cell behind it in its
+ * own line, and those in the lines at a - 1 and b - 1. Upward sweeps count cells and lines from the other end of each
+ * axis.
  *
- * A tile is a thread block of W warps, which take its steps in turn: warp w the steps w, w + W, ... Each has its cells'
- * blocks on their way while the others work, then waits for the step before, whose values stand in shared memory with
- * one mbarrier a step. The chain from step to step is so no more than that wait, the products and an arrival.
+ * A tile is a thread block of W warps, which take its steps in turn: warp w the steps w, w + W, ... A warp loads the
+ * blocks of its cells while the others work. Then it waits for the step before; its values are in shared memory, with
+ * one mbarrier a step. So the critical path from step to step is only that wait, the products and an arrival.
  *
- * Between tiles values go by mail: a tile has an inbox in global memory with a place for each value that the tiles at
+ * Between tiles values go by mail: a tile has an inbox in global memory, with a place for each value that the tiles at
  * a - 1 and b - 1 send it in each step. The values carry their own flag, as in gpu/ilu/ilu_cuda.h: a NaN with all bits
- * set is "not there yet". A place has one reader, which leaves it absent again, so that the next sweep finds it so. The
- * factorization has no mail: the factor itself is absent before, and its elements are their own flags.
+ * set means "absent". Each place has one reader, which marks it absent again for the next sweep. The factorization has
+ * no mail: the elements of the factor itself are absent before, and are their own flags.
  *
- * Tiles are taken by tickets, diagonal by diagonal of a + b. A tile needs tiles with earlier tickets alone, whose
- * thread blocks are running or done: it does not matter how many are resident together. */
+ * Tiles are taken by tickets, diagonal by diagonal of a + b. A tile needs only tiles with earlier tickets, whose thread
+ * blocks are running or done. So the number of resident thread blocks does not matter. */
 #ifndef KARST_GPU_FGBILU_FGBILU_TILES_H
 #define KARST_GPU_FGBILU_FGBILU_TILES_H
 
 #include "gpu/fgbilu/fgbilu_cuda.h"
 #include "gpu/queue.h"
 
-/* Where the blocks of a cell stand; row -1 for a hole. */
+/* The positions of the blocks of a cell; row -1 for a hole. */
 typedef struct alignas(4 * sizeof(karst_index)) karst_fgbilu_cell {
   karst_index start; /* the first block of its row in A */
   karst_index row;
@@ -72,7 +72,7 @@ typedef struct karst_fgbilu_mail {
   unsigned long long *ticket; /* device memory: tiles taken since the beginning */
 } karst_fgbilu_mail;
 
-/* The same as kernels take it, from one end of the grid or the other. */
+/* The same for kernels, counted from one end of the grid or the other. */
 typedef struct karst_fgbilu_march {
   int n;
   karst_index length, across[2], tiles[2];
@@ -87,14 +87,14 @@ typedef struct karst_fgbilu_march {
   unsigned long long *first_fault;
 } karst_fgbilu_march;
 
-/* tiles.cu: lets a kernel take so many bytes of dynamic shared memory, or fewer where the GPU has no more. The limit is
- * that of the kernel in the whole process: all plans that launch it ask for the same number, that of its largest
+/* tiles.cu: allows a kernel so many bytes of dynamic shared memory, or fewer if the GPU has no more. The limit holds
+ * for the kernel in the whole process, so all plans that launch it ask for the same number, that of its largest
  * blocks. */
 cudaError_t karst_fgbilu_allow_shared_cuda(karst_context *context, const void *kernel, size_t largest);
 karst_status karst_fgbilu_cut_tiles_cuda(karst_context *context, const karst_matrix *A,
                                          karst_fgbilu_analysis *analysis);
 void karst_fgbilu_forget_tiles_cuda(karst_context *context, karst_fgbilu_cuda *plan);
-/* A mail of places values a step and tile (0: tickets alone). */
+/* Makes a mail with places for so many values a step and tile (0: tickets alone). */
 karst_status karst_fgbilu_take_mail_cuda(karst_context *context, karst_fgbilu *fgbilu, int64_t places, void **mail);
 void karst_fgbilu_return_mail_cuda(karst_context *context, void *mail);
 karst_fgbilu_march karst_fgbilu_march_cuda(const karst_matrix *A, const karst_fgbilu *fgbilu, const void *mail,
@@ -119,9 +119,10 @@ karst_status karst_fgbilu_plan_factor_large_cuda(karst_context *context, int n, 
 void karst_fgbilu_factor_large_cuda(karst_context *context, const karst_fgbilu_march *march, bool pivoting);
 
 #ifdef __CUDACC__
-/* An mbarrier for one arrival of each lane of a warp a phase. One lane could arrive for all after __syncwarp, which
- * orders what they have stored before its arrival; it is no faster, and compute-sanitizer's racecheck, which follows
- * each lane's own arrival, reports hazards. GPUs before compute capability 8.0 have none: there steps are counted. */
+/* An mbarrier that expects one arrival of each lane of a warp a phase. One lane could arrive for all after __syncwarp,
+ * which orders their stores before its arrival. That is no faster, and compute-sanitizer's racecheck, which follows
+ * each lane's own arrival, reports hazards. GPUs before compute capability 8.0 have no mbarriers; there steps are
+ * counted. */
 static __device__ __forceinline__ void karst_step_init(uint64_t *step)
 {
 #if __CUDA_ARCH__ >= 800
@@ -131,7 +132,7 @@ static __device__ __forceinline__ void karst_step_init(uint64_t *step)
 #endif
 }
 
-/* By the whole warp: what its lanes have stored in shared memory is seen by whoever waits for the step. */
+/* Called by the whole warp: publishes its stores to shared memory to the warps that wait for the step. */
 static __device__ __forceinline__ void karst_step_done(uint64_t *step)
 {
 #if __CUDA_ARCH__ >= 800
@@ -141,12 +142,12 @@ static __device__ __forceinline__ void karst_step_done(uint64_t *step)
   __syncwarp();
   if (threadIdx.x % 32 > 0) return;
   __threadfence_block();
-  *steps = *steps + 1; /* nobody else counts before whoever waits for this has gone on */
+  *steps = *steps + 1; /* no other warp counts before a warp that waits for this has gone on */
 #endif
 }
 
-/* By the whole warp, which stays together: nvcc takes detours around shuffles that follow a loop which lanes leave one
- * by one. phase: the parity of the number, from 0, of the step to wait for among those of this mbarrier. */
+/* Called by the whole warp, which stays together: for shuffles after a loop that lanes leave one by one, nvcc generates
+ * slow code. phase: the parity of the number, from 0, of the step to wait for among those of this mbarrier. */
 static __device__ __forceinline__ void karst_step_await(uint64_t *step, uint32_t phase)
 {
   uint32_t done;

@@ -40,7 +40,7 @@ karst_status karst_fgbilu_list_hyperplanes_cuda(karst_context *context, const ka
   const karst_index count = analysis->hyperplanes;
   karst_fgbilu_hyperplanes *planes;
   karst_index *cell = nullptr;
-  (void)A; /* the cells say all that is asked of the pattern */
+  (void)A; /* the pattern is described by the cells alone */
   karst_status status = karst_allocate_zero(context, &planes, 1, sizeof *planes, what);
   if (status) return status;
   karst_fgbilu_cuda_of(analysis)->state = planes;

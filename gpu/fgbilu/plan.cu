@@ -1,5 +1,5 @@
-/* plan.cu - the analysis of fgbilu on the GPU, which holds the cells and chooses the style; and the plan of a
- * factorization, which has the factor and work space. */
+/* plan.cu - the analysis of fgbilu on the GPU: it stores the cells and chooses the style. Also the plan of a
+ * factorization, with the factor and work space. */
 #include "gpu/fgbilu/fgbilu_cuda.h"
 #include "gpu/fgbilu/fgbilu_tiles.h"
 
@@ -8,8 +8,8 @@
 namespace
 {
 
-/* The styles of every build; auto takes the first that serves the block size. Tiles have a warp for a row of cells,
- * whose scalar rows are its lanes. ACC serves blocks of any size. */
+/* The styles of every build; auto takes the first one for the block size. In tiles a warp computes a row of cells, a
+ * lane each scalar row. ACC handles blocks of any size. */
 const karst_fgbilu_variant variants[] = {
     {KARST_FGBILU_TILES, "tiles", 32, karst_fgbilu_cut_tiles_cuda, karst_fgbilu_forget_tiles_cuda,
      &karst_fgbilu_factor_tiles_cuda, &karst_fgbilu_sweep_tiles_cuda},
@@ -17,7 +17,7 @@ const karst_fgbilu_variant variants[] = {
      &karst_fgbilu_factor_acc_cuda, &karst_fgbilu_sweep_acc_cuda},
 };
 
-/* Tells whether the GPU has the shared memory that tiles take for blocks of n. */
+/* Returns whether the GPU has the shared memory that tiles need for blocks of n. */
 bool tiles_fit(karst_context *context, int n)
 {
   int most = 0;
@@ -26,14 +26,14 @@ bool tiles_fit(karst_context *context, int n)
   return std::max(karst_fgbilu_sweep_large_shared_cuda(n), karst_fgbilu_factor_large_shared_cuda(n)) <= (size_t)most;
 }
 
-/* Tells whether a style is for such blocks on the GPU at hand. */
+/* Returns whether a style handles such blocks on this GPU. */
 bool serves(karst_context *context, const karst_fgbilu_variant *variant, int b)
 {
   return (variant->largest == 0 || b <= variant->largest) &&
          (variant->style != KARST_FGBILU_TILES || tiles_fit(context, b));
 }
 
-/* Returns the style, or NULL where this build has none of that name on a GPU. */
+/* Returns the style, or NULL if this build has none of that name for GPUs. */
 const karst_fgbilu_variant *find(karst_fgbilu_style style)
 {
   for (const karst_fgbilu_variant &variant : variants)

@@ -1,4 +1,4 @@
-/* table.cu - the CUDA instance of the kernels of fgbilu: its table, and the report that all ways to factor share. */
+/* table.cu - the CUDA instance of the kernels of fgbilu: its table, and the report shared by all variants. */
 #include "gpu/fgbilu/fgbilu_cuda.h"
 
 namespace
@@ -23,7 +23,7 @@ void report(const karst_fgbilu *fgbilu, unsigned long long first_fault, karst_fa
   }
 }
 
-/* Looks at all of A where something is wrong, or where a factorization does not see all of it. */
+/* Checks all of A if the factorization has failed, or if it does not read all of A. */
 karst_status factor(karst_context *context, const karst_matrix *A, karst_fgbilu *fgbilu, karst_factor_outcome *outcome)
 {
   const karst_fgbilu_cuda *plan = karst_fgbilu_cuda_of(fgbilu->analysis);

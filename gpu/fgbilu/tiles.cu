@@ -1,4 +1,4 @@
-/* tiles.cu - see fgbilu_tiles.h: cuts the grid into tiles, and gives out the mail of sweeps. */
+/* tiles.cu - see fgbilu_tiles.h: cuts the grid into tiles, and allocates the mail of sweeps. */
 #include "gpu/fgbilu/fgbilu_tiles.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ __global__ void record_cells(karst_index cells, const karst_index *row, const ui
   record[i].place = place[i];
 }
 
-/* Lines go along x, whose rows stand side by side in memory, unless there are only a few cells along it and more along
+/* Lines go along x, whose rows are adjacent in memory, unless there are only a few cells along it and more along
  * another axis. An axis of one cell comes last. */
 void choose_axes(const karst_index size[3], int axis[3])
 {

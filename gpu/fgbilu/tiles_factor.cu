@@ -1,12 +1,12 @@
 /* tiles_factor.cu - the factorization of fgbilu for blocks of up to 8 by the tiles of fgbilu_tiles.h, in one launch.
  *
- * Lane p N + u of a warp makes row u of D(c)^-1 for the cell c of line p. A cell needs D^-1 of the three cells behind
- * it, all made in the step before: those of its own tile stand in shared memory, those of others it looks for in the
- * factor itself, whose elements are their own flags. Nothing else depends on what others make: a warp has its next
- * step's blocks of A on their way while the other warps work, the rows of A(c,c) and E in registers, and F in shared
- * memory, for each lane needs all of it.
+ * Lane p N + u of a warp computes row u of D(c)^-1 for the cell c of line p. A cell needs D^-1 of the three cells
+ * behind it, all computed in the step before. Those of its own tile are in shared memory. Those of other tiles it reads
+ * from the factor itself, whose elements are their own flags. There are no other dependencies. A warp loads its next
+ * step's blocks of A while the other warps work: the rows of A(c,c) and E into registers, and F into shared memory,
+ * because each lane needs all of it.
  *
- * A hole, or a cell outside the grid, makes zeros: a step's blocks are multiplied where there is no coupling, too. */
+ * A hole, or a cell outside the grid, produces zeros: the blocks of a step are multiplied even without a coupling. */
 #include "gpu/fgbilu/fgbilu_tiles.h"
 
 #include "gpu/ilu/warp_inverse.h"
@@ -16,16 +16,16 @@ namespace
 
 enum { WARP = 32, OTHERS = 2 /* neighbours that can be in other tiles */, LARGEST = KARST_BLOCK_SIZE_LARGEST_INSTANCE };
 
-/* How many warps take the steps of a tile in turn, a power of two. The chain from cell to cell is what takes time: two
- * warps suffice to have the next step's blocks there, and leave registers to other tiles; measured on an H200, four are
+/* The warps that take the steps of a tile in turn, a power of two. The critical path goes from cell to cell: two warps
+ * suffice to have the next step's blocks loaded, and leave registers to other tiles. Measured on an H200, four are
  * better for some sizes. */
 constexpr int warps_for(int n) { return n <= 2 ? 8 : n == 6 || n == 8 ? 2 : 4; }
 
-/* How far the columns of a block are apart in shared memory: each is aligned to 16 bytes. */
+/* The distance of the columns of a block in shared memory: each is aligned to 16 bytes. */
 template <int N> constexpr int column_of = N + N % 2;
 
 /* The shared memory of a tile. Blocks are BLOCK elements apart, so that the cells of a warp, which read the same
- * element of their blocks at a time, find them in different banks. */
+ * element of their blocks at a time, read from different banks. */
 template <int N, int TA, int TB, int W> struct alignas(16) memory {
   static constexpr int BLOCK = N * column_of<N> + (N % 2 ? 0 : 2);
   static constexpr int LINES = TA * TB;
@@ -34,7 +34,7 @@ template <int N, int TA, int TB, int W> struct alignas(16) memory {
     double after[KARST_FACES_BELOW][LINES][BLOCK]; /* F */
     double sent[OTHERS][LINES][BLOCK];             /* D^-1 from other tiles; zeros multiply what else stands here */
   } warp[W];
-  double made[2][LINES][BLOCK]; /* D^-1 by steps modulo 2: whoever reads a step is done when the next but one is made */
+  double made[2][LINES][BLOCK]; /* D^-1 by steps modulo 2: readers of a step are done when the next but one is made */
   uint64_t done[STEPS];
   karst_fgbilu_tile tile;
 };
@@ -44,7 +44,7 @@ struct cells {
   karst_fgbilu_cell own, along, beside[OTHERS];
 };
 
-/* Where the results of a step go, and what it takes of other tiles. */
+/* Where the results of a step go, and its inputs from other tiles. */
 struct route {
   karst_index row;            /* -1: there is nothing to make */
   const double *from[OTHERS]; /* elements of D^-1; NULL: nothing */
@@ -63,7 +63,7 @@ __device__ __forceinline__ karst_fgbilu_cell load_cell(const karst_fgbilu_march 
   return loaded.cell;
 }
 
-/* Where a lane works. */
+/* The position of a lane. */
 struct line {
   int p, u;    /* the line, and the row of each block */
   bool active; /* whether this is a lane of a line of the tile; the others stand by at line 0 */
@@ -149,7 +149,7 @@ __device__ __forceinline__ route fetch(const karst_fgbilu_march &m, const line &
            b && l.other[1] ? m.factor + (int64_t)c.beside[1].row * (N * N) + l.u : nullptr}};
 }
 
-/* Waits for the rows of D^-1 that other tiles make, and puts them into shared memory. */
+/* Waits for the rows of D^-1 that other tiles compute, and puts them into shared memory. */
 template <int N, typename P> __device__ __forceinline__ void collect(const line &l, const route &now, P &to)
 {
   if (!__any_sync(~0u, now.from[0] || now.from[1])) return;
@@ -199,7 +199,7 @@ __device__ __forceinline__ void subtract(const double (&before)[N], const double
   }
 }
 
-/* What a lane has of the inverse after an elimination without exchanges. */
+/* A lane's part of the inverse after an elimination without exchanges. */
 struct inverse_row {
   int row;          /* of the inverse */
   unsigned columns; /* of a[c]: bits 3 c to 3 c + 2 */
@@ -215,10 +215,10 @@ __device__ __forceinline__ unsigned vote_for(int u, double size)
   return ((unsigned)__double2hiint(size) & ~7U) | (7U - (unsigned)u);
 }
 
-/* Returns 1 / x, to about one unit in the last place, without a branch: a division has one, behind which nvcc no longer
- * takes the lanes to be together, and goes through a detour for each shuffle. Large and small x are scaled by a power
- * of two, for the first guess takes numbers near the ends of the range for infinity or zero. Of 0 and of what is not
- * finite it makes a NaN or an infinity. */
+/* Returns 1 / x, to about one unit in the last place, without a branch. A division has a branch; after it nvcc no
+ * longer assumes that the lanes are together, and generates slow code for each shuffle. Large and small x are scaled by
+ * a power of two, because the first guess treats numbers near the ends of the range as infinity or zero. 0 and values
+ * that are not finite give a NaN or an infinity. */
 __device__ __forceinline__ double invert_pivot(double x)
 {
   constexpr unsigned LARGE = 0x65700000, SMALL = 0x1a800000, ONE = 0x3ff00000; /* high words of 2^600, 2^-599 and 1 */
@@ -232,15 +232,15 @@ __device__ __forceinline__ double invert_pivot(double x)
   return y * scale;
 }
 
-/* A row of an inverse, and what is wrong with it. */
+/* A row of an inverse, and its fault. */
 template <int N> struct whole_row {
   double at[N];
   karst_reason reason;
 };
 
-/* Makes the lane's row of the inverse by karst_fgbilu_invert, with the whole block in each lane. kept: the block in
- * shared memory; scaled: its sizes, with the rows scaled to 1; row: what the lane's is divided by there. It is rare,
- * and takes no registers from others as a function of its own. */
+/* Computes the lane's row of the inverse by karst_fgbilu_invert, with the whole block in each lane. kept: the block in
+ * shared memory; scaled: its sizes, with the rows scaled to 1; row: the scale of the lane's row. This is rare; it is
+ * not inlined, so that it takes no registers from the rest. */
 template <int N, bool pivoting>
 __device__ __noinline__ whole_row<N> invert_whole(int p, int u, const double *kept, const double *scaled, double row)
 {

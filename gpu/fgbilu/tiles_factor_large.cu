@@ -1,9 +1,9 @@
-/* tiles_factor_large.cu - the factorization of fgbilu for blocks of 9 to 32 in one launch. A thread block makes a line
- * of cells of fgbilu_tiles.h, cell after cell. D^-1 of the cell before stays in shared memory; those of the lines
- * beside it it looks for in the factor itself, whose elements are their own flags. The next cell's blocks of A come to
- * shared memory while D is inverted.
+/* tiles_factor_large.cu - the factorization of fgbilu for blocks of 9 to 32 in one launch. A thread block computes a
+ * line of cells of fgbilu_tiles.h, cell after cell. D^-1 of the cell before stays in shared memory. D^-1 of the cells
+ * in the lines beside it is read from the factor itself, whose elements are their own flags. The next cell's blocks of
+ * A are copied to shared memory while D is inverted.
  *
- * Lines are taken by tickets, tile by tile, by ascending a in each. A line needs those with earlier tickets alone. */
+ * Lines are taken by tickets, tile by tile, by ascending a in each. A line needs only lines with earlier tickets. */
 #include "gpu/fgbilu/fgbilu_tiles.h"
 
 #include "gpu/ilu/ilu_cuda.h"
@@ -91,7 +91,7 @@ __device__ __forceinline__ bool copy_coupling(const karst_fgbilu_march &m, const
   return both;
 }
 
-/* Where the results of a cell go, and where D^-1 of the cells beside it are. */
+/* Where the results of a cell go, and the positions of D^-1 of the cells beside it. */
 struct route {
   karst_index row;            /* -1: a hole */
   const double *from[BESIDE]; /* NULL: not needed */
@@ -162,8 +162,8 @@ __device__ __forceinline__ void subtract_product(int n, const double *x, const d
       for (int i = 0; i < COLUMNS; i++) sum[i] -= x[k * n] * column[i][k];
 }
 
-/* Makes D of A(c,c), E, D^-1 of the cells behind and F, with E overwritten; and in the places of beside its size
- * (lib/backend/dense.h) and a copy of it. */
+/* Computes D from A(c,c), E, D^-1 of the cells behind and F. E is overwritten. The memory of beside receives the size
+ * of D (lib/backend/dense.h) and a copy of D. */
 template <bool even>
 __device__ __forceinline__ void make_block(int n, int apart, double *before, const double *after, const double *along,
                                            double *beside, const double *diagonal, double *to)

@@ -3,8 +3,8 @@
  *     downward   y(c) = D(c)^-1 (r(c) - sum over faces 0 to 2: E(c,m) y(m))
  *     upward     z(c) = y(c) - D(c)^-1 sum over faces 3 to 5: F(c,m) z(m)
  *
- * A lane makes one scalar row of a cell. It has its row of the three blocks and of D^-1 in registers before the step
- * that it waits for is done; components of neighbours and of the sum go from lane to lane by shuffles.
+ * A lane computes one scalar row of a cell. It loads its row of the three blocks and of D^-1 into registers before the
+ * step that it waits for is done. Lanes exchange components of neighbours and of the sum by shuffles.
  *
  * An inbox has for each step the b (TA + TB) values of the lines at a = 0, then at b = 0. */
 #include "gpu/fgbilu/fgbilu_tiles.h"
@@ -13,24 +13,23 @@
 namespace
 {
 
-/* Warps of a tile. More hide more of the memory's latency behind the chain of steps, and leave fewer tiles room on a
- * multiprocessor: measured on an H200. */
+/* Warps of a tile. More warps hide more of the memory's latency behind the chain of steps, and leave room for fewer
+ * tiles on a multiprocessor. Measured on an H200. */
 template <int N> constexpr int warps_of_tile = N == 1 ? 12 : N <= 4 ? 8 : N <= 6 ? 6 : 4;
 
-/* The steps that stand in shared memory: a power of two. No warp is more than its turn behind. */
+/* The steps that are in shared memory: a power of two. No warp is more than its turn behind. */
 template <int WARPS> constexpr int ring_of = WARPS <= 4 ? 8 : WARPS <= 8 ? 16 : 32;
 
-/* What a lane needs for a step besides the step before. */
+/* The inputs of a lane for a step, besides the step before. */
 template <int N> struct stage {
   double behind[3][N]; /* its row of the blocks that couple with the cells behind */
   double inverse[N];   /* of D^-1 */
   double right;        /* r downward, y upward */
-  double mail[2];      /* of the tiles at a - 1 and b - 1, looked at early; 0 where none is due */
+  double mail[2];      /* of the tiles at a - 1 and b - 1, read early; 0 where none is due */
   karst_index row;
 };
 
-/* Where a lane works: on scalar row u of the cells of line (a, b) of the tile, cell i of which is made in step
- * i + lag. */
+/* The position of a lane: scalar row u of the cells of line (a, b) of the tile; step i + lag computes cell i. */
 struct course {
   int u, base, a, b, lag;        /* base: the first lane of the line */
   karst_index length, steps;     /* cells of the line, 0 outside the grid; steps of the tile */
@@ -81,7 +80,7 @@ __device__ __forceinline__ karst_fgbilu_cell find_cell(const karst_fgbilu_march 
   return found;
 }
 
-/* Loads what a step needs for its cell, and looks at its mail. */
+/* Loads the inputs of a step for its cell, and reads its mail. */
 template <int N, int PLACES>
 __device__ __forceinline__ void fetch(const karst_fgbilu_march &m, const course &c, karst_index s,
                                       const karst_fgbilu_cell &cell, const double *in, stage<N> &now)
@@ -106,7 +105,7 @@ __device__ __forceinline__ void fetch(const karst_fgbilu_march &m, const course 
   now.mail[1] = c.takes_b && here ? karst_look(c.from_b + (int64_t)s * PLACES) : 0;
 }
 
-/* Waits for the mail that a step takes, of which x_a and x_b are what has been seen so far. */
+/* Waits for the mail of a step. x_a and x_b are the values read so far. */
 template <int PLACES>
 __device__ __forceinline__ void await_mail(const course &c, karst_index s, double &x_a, double &x_b)
 {
@@ -133,7 +132,7 @@ __device__ __forceinline__ double solve_cell(const stage<N> &now, int base, doub
   return result;
 }
 
-/* Stores the result of a step, sends it to other tiles, and leaves the mail that the step took absent. */
+/* Stores the result of a step, sends it to other tiles, and marks the mail of the step absent. */
 template <int N, int PLACES>
 __device__ __forceinline__ void store(const course &c, karst_index s, karst_index row, double result, double *out)
 {

@@ -3,10 +3,11 @@
  *     downward   y(c) = D(c)^-1 (r(c) - sum over faces 0 to 2: E(c,m) y(m))
  *     upward     z(c) = y(c) - D(c)^-1 sum over faces 3 to 5: F(c,m) z(m)
  *
- * A lane makes one scalar row of a cell. Registers cannot hold the blocks of a step until they are needed: each warp
- * copies those of its next step into shared memory of its own, past the registers, while the other warps work. What
- * needs nothing of the step before is done before the wait for it: the products with what comes by mail, and the loads
- * of the rows of the other blocks. Components of neighbours and of the sum go from lane to lane through shared memory.
+ * A lane computes one scalar row of a cell. The blocks of a step do not fit into registers until they are needed. So
+ * each warp copies those of its next step into its own shared memory, bypassing the registers, while the other warps
+ * work. Work that does not depend on the step before is done before the wait for it: the products with values from the
+ * mail, and the loads of the rows of the other blocks. Lanes exchange components of neighbours and of the sum through
+ * shared memory.
  *
  * An inbox has for each step the n values of the line at a = 0, then those of all lines at b = 0. */
 #include "gpu/fgbilu/fgbilu_tiles.h"
@@ -19,14 +20,15 @@ namespace
 
 enum { VECTORS = 3, BLOCKS = 4, INVERSE = 3, STATIC = 128 /* bytes, enough for mbarriers and the tile */ };
 
-/* Warps of a tile for blocks of up to WIDTH. More hide more of the memory's latency behind the chain of steps. Two
- * tiles shall fit one multiprocessor, by registers (6 warps of 170) as by shared memory (3 warps with blocks of 32
- * take 99 KiB, which is all that some devices have for a thread block). */
+/* Warps of a tile for blocks of up to WIDTH. More warps hide more of the memory's latency behind the chain of steps.
+ * Two tiles must fit one multiprocessor, by registers (6 warps of 170) and by shared memory: 3 warps with blocks of 32
+ * take 99 KiB, which is the limit of a thread block on some devices. */
 template <int WIDTH> constexpr int warps_of_tile = WIDTH <= 10 ? 6 : WIDTH <= 24 ? 4 : 3;
 
-/* The steps whose values and mbarriers stand in shared memory, a power of two. The parity that a warp waits for says
- * that step s - 1 is done only if step s - 1 - ring_of_tile is. The warp is sure of that: its own last step, which is
- * s - warps_of_tile, is done. No step overwrites what is still read: step s + 1 begins to write when step s is done. */
+/* The steps whose values and mbarriers are in shared memory, a power of two. The parity that a warp waits for says that
+ * step s - 1 is done only if step s - 1 - ring_of_tile is. That holds, because the warp's own last step, s -
+ * warps_of_tile, is done. No step overwrites values that are still read: step s + 1 begins to write when step s is
+ * done. */
 template <int WIDTH> constexpr int ring_of_tile = warps_of_tile<WIDTH> <= 3 ? 2 : 8;
 
 /* Shared memory of a tile in bytes. */
@@ -36,8 +38,8 @@ template <int LINES, int WIDTH> constexpr size_t shared_of_tile(int n)
   return ((ring_of_tile<WIDTH> + WARPS * VECTORS) * 32 + WARPS * LINES * BLOCKS * n * n) * sizeof(double);
 }
 
-/* Copies from global to shared memory that go on while the lane does other things. The lanes of a warp share them out.
- * At is the number of bytes that a lane copies at a time, to which all addresses are aligned. */
+/* Copies from global to shared memory that overlap with the lane's other work. The lanes of a warp share them. A lane
+ * copies At bytes at a time; all addresses are aligned to At. */
 template <int AT> __device__ __forceinline__ void begin_copy(uint32_t to, const double *from, int bytes, int lane)
 {
   const char *source = (const char *)from + lane * AT;
@@ -58,7 +60,7 @@ template <int AT> __device__ __forceinline__ void begin_copy(uint32_t to, const 
   }
 }
 
-/* Loads a row of a block of n, filled up with zeros. Where n is no constant it is kept from the optimizer, which would
+/* Loads a row of a block of n, padded with zeros. If n is not a constant it is hidden from the optimizer, which would
  * hold the offsets of all columns in registers throughout the sweep. */
 template <bool exact, int WIDTH>
 __device__ __forceinline__ void load_row(const double *block, int n, double (&row)[WIDTH])
@@ -71,8 +73,8 @@ __device__ __forceinline__ void load_row(const double *block, int n, double (&ro
   }
 }
 
-/* The sum over the columns of a row as four independent ones, for the latency of additions; x stands at a multiple of
- * 16 bytes, and has finite numbers where the row is filled up. */
+/* The sum over the columns of a row as four independent sums, to hide the latency of additions. x is aligned to 16
+ * bytes, and has finite numbers where the row is padded. */
 template <int WIDTH> __device__ __forceinline__ double row_times(const double (&row)[WIDTH], const double *x)
 {
   double sum[4] = {};
@@ -85,7 +87,7 @@ template <int WIDTH> __device__ __forceinline__ double row_times(const double (&
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* Where a lane works: on scalar row u of the cells of line p of the tile, which makes cell i in step i + p. */
+/* The position of a lane: scalar row u of the cells of line p of the tile; step i + p computes cell i. */
 struct course {
   int n, p, u;
   bool own;                        /* whether there is such a line and row */
@@ -128,7 +130,7 @@ __device__ __forceinline__ course find_course(const karst_fgbilu_march &m, const
   return c;
 }
 
-/* What a lane needs for a step besides the blocks and the step before. */
+/* The inputs of a lane for a step, besides the blocks and the step before. */
 struct stage {
   bool behind[3]; /* whether the cell couples with those behind it */
   double right;   /* r downward, y upward */
@@ -149,7 +151,7 @@ __device__ __forceinline__ void find_cells(const karst_fgbilu_march &m, const co
   }
 }
 
-/* Begins to copy the blocks of the cells of a step to the warp's shared memory, and fetches what else it needs. wide:
+/* Begins to copy the blocks of the cells of a step to the warp's shared memory, and loads the other inputs. wide:
  * whether blocks are copied in pieces of 16 bytes. */
 template <int LINES>
 __device__ __forceinline__ void fetch(const karst_fgbilu_march &m, const course &c, karst_index s,
@@ -188,7 +190,7 @@ __device__ __forceinline__ void fetch(const karst_fgbilu_march &m, const course 
   }
 }
 
-/* Waits for the mail that a step takes, and puts it where the lanes of the warp find it. */
+/* Waits for the mail of a step, and stores it where the lanes of the warp read it. */
 __device__ __forceinline__ void await_mail(const course &c, karst_index s, const stage &now, double *from_mail)
 {
   double x_a = now.mail[0], x_b = now.mail[1];
@@ -201,7 +203,7 @@ __device__ __forceinline__ void await_mail(const course &c, karst_index s, const
   __syncwarp();
 }
 
-/* Stores the result of a step, sends it to other tiles, and leaves the mail that the step took absent. */
+/* Stores the result of a step, sends it to other tiles, and marks the mail of the step absent. */
 __device__ __forceinline__ void store(const course &c, karst_index s, karst_index row, double result, double *out)
 {
   if (c.gives_a) karst_publish(c.to_a + (int64_t)s * c.places, result);
