@@ -1,10 +1,8 @@
-/* apply.h - how kernels walk over a grid in groups, and what the files that apply the preconditioner give each
- * other.
+/* apply.h - how kernels traverse a grid in groups, and the interface of the files that apply the preconditioner.
  *
- * A warp takes two neighbouring places of each row for every lane and marches along J, so that what a row
- * contributes to the next one stays in registers. Its first and last lanes repeat what the warps beside it compute:
- * they only hand values on. A row is a ring for them: the place before its first one is its last one, which is a pad
- * and 0. */
+ * A warp takes two adjacent places of each row for every lane and marches along J, so that the contribution of a row to
+ * the next one stays in registers. Its first and last lanes repeat the work of the warps beside it, only to pass values
+ * on. A row is a ring: the place before its first one is its last one, which is a pad and 0. */
 #ifndef KARST_GPU_RRB_APPLY_H
 #define KARST_GPU_RRB_APPLY_H
 
@@ -30,9 +28,9 @@ static inline unsigned karst_rrb_march_grid(const karst_rrb_march *march)
   return karst_cuda_grid(strips * march->chunks, KARST_RRB_WARPS);
 }
 
-/* The march over grid m of a kernel with so many thread blocks on a multiprocessor. Its strips are the shortest with
- * which all thread blocks are under way at once, for a few that come later would take as long as all others. It follows
- * from the sizes alone, and with it the order of sums. */
+/* The march over grid m of a kernel with so many thread blocks on a multiprocessor. Strips are the shortest with which
+ * all thread blocks run at once, because a few late ones would take as long as all others. The march depends only on
+ * the sizes, and so does the order of sums. */
 static inline karst_rrb_march karst_rrb_march_of(const karst_rrb *rrb, int m, int resident)
 {
   const karst_rrb_shape *shape = &rrb->shape[m], *next = &rrb->shape[m < rrb->grids ? m + 1 : m];
@@ -46,9 +44,9 @@ static inline karst_rrb_march karst_rrb_march_of(const karst_rrb *rrb, int m, in
 }
 
 #ifdef __CUDACC__
-/* Launches a kernel that calls karst_rrb_wait before it touches a vector: its thread blocks may take their places while
- * those of the kernel before it on the stream leave theirs, which spares the gap between two launches.
- * Pointers to vectors are not __restrict__: loads that nothing seems to change could be put before the wait. */
+/* Launches a kernel that calls karst_rrb_wait before it reads or writes a vector. Its thread blocks may start while
+ * those of the kernel before it on the stream end, which saves the gap between two launches. Pointers to vectors are
+ * not __restrict__: the compiler could move loads of unchanged data ahead of the wait. */
 template <typename... P, typename... A>
 static inline void karst_rrb_launch(karst_context *context, const karst_rrb *rrb, void (*kernel)(P...), unsigned grid,
                                     int threads, int shared, A... arguments)
@@ -66,8 +64,8 @@ static inline void karst_rrb_launch(karst_context *context, const karst_rrb *rrb
   cudaLaunchKernelEx(&config, kernel, static_cast<P>(arguments)...);
 }
 
-/* Lets the next kernel take its places, and waits until what the one before has written can be read. Code for devices
- * that cannot do so is launched when the one before has ended. */
+/* Lets the next kernel start, and waits until the results of the one before can be read. Code for devices without this
+ * feature is launched after the one before has ended. */
 static __device__ __forceinline__ void karst_rrb_wait()
 {
 #if __CUDA_ARCH__ >= 900
@@ -76,13 +74,13 @@ static __device__ __forceinline__ void karst_rrb_wait()
 #endif
 }
 
-/* Asks for the line of the cache that stands there to be brought into the L2 cache. */
+/* Prefetches the line at an address into the L2 cache. */
 static __device__ __forceinline__ void karst_rrb_prefetch(const void *from)
 {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 }
 
-/* What a lane works on. */
+/* The position of a lane. */
 struct karst_rrb_lane {
   int pair, first, last; /* places 2 pair and 2 pair + 1 of rows first <= J < last */
   bool stores;
@@ -160,7 +158,7 @@ static __device__ __forceinline__ void karst_rrb_scatter(const karst_rrb_march &
   even[karst_rrb_odd(march, J)] = two.y;
 }
 
-/* Writes zeros into the guards of a vector of two groups that the rows of this march are beside. */
+/* Writes zeros into the guards of a vector of two groups next to the rows of this march. */
 static __device__ __forceinline__ void karst_rrb_write_guards(const karst_rrb_march &march, const karst_rrb_lane &mine,
                                                               double *y)
 {
@@ -214,16 +212,16 @@ static __device__ __forceinline__ void karst_rrb_reduce(double value, double *pa
 void karst_rrb_fine_forward_cuda(karst_context *context, const karst_rrb *rrb, const double *r);
 void karst_rrb_fine_backward_cuda(karst_context *context, const karst_rrb *rrb, const double *r, double *z,
                                   double *dot);
-/* pairs.cu: levels 2m + 1 and 2m + 2 of grid m > 0, between vector[m] and vector[m + 1]. What b1 is between the two
- * ways stands in skew[m], which nothing but a factorization uses, and that writes it first: with it in vector[m] warps
- * would overwrite what those beside them read. */
+/* pairs.cu: levels 2m + 1 and 2m + 2 of grid m > 0, between vector[m] and vector[m + 1]. Between the two ways b1 is in
+ * skew[m]. Only a factorization uses skew[m] otherwise, and it writes it first. In vector[m] warps would overwrite
+ * values that the warps beside them read. */
 void karst_rrb_pairs_forward_cuda(karst_context *context, const karst_rrb *rrb, int m);
 void karst_rrb_pairs_backward_cuda(karst_context *context, const karst_rrb *rrb, int m);
 /* reds.cu: level 2m + 1 by itself, in vector[m]. black: a vector of two groups that gets the black part of it. */
 void karst_rrb_reds_forward_cuda(karst_context *context, const karst_rrb *rrb, int m, double *black);
 void karst_rrb_reds_backward_cuda(karst_context *context, const karst_rrb *rrb, int m);
-/* enter.cu: a vector over the block rows of A to the first so many groups of one over grid 0, and all groups back. What
- * has no block row stays as it is. */
+/* enter.cu: copies a vector over the block rows of A to the first so many groups of a vector over grid 0, and all
+ * groups back. Nodes without a block row are unchanged. */
 void karst_rrb_scatter_cuda(karst_context *context, const karst_rrb *rrb, int count, const double *x, double *vector);
 void karst_rrb_gather_cuda(karst_context *context, const karst_rrb *rrb, const double *vector, double *x);
 /* Grids that are stored node by node, from number grouped on: baselines/rrb_nodes.cu. In a build without baselines all
@@ -244,8 +242,8 @@ struct karst_rrb_nodes_kernels {
   void (*solve_reduced)(karst_context *context, const karst_rrb *rrb, const double *r, double *z, double *dot);
 };
 extern const karst_rrb_nodes_kernels karst_rrb_nodes_kernels_cuda;
-/* coarse.cu: the first grid from which all levels and what is left are one launch, or grids + 1 where there is none;
- * and that launch, on vector[m] in place. */
+/* coarse.cu: the first grid from which all levels and the remaining nodes are one launch, or grids + 1 if there is
+ * none; and that launch, on vector[m] in place. */
 int karst_rrb_coarse_begin_cuda(const karst_rrb *rrb);
 void karst_rrb_coarse_cuda(karst_context *context, const karst_rrb *rrb, int m);
 

@@ -1,9 +1,10 @@
-/* coarse.cu - all grids from one on, and what is left, both ways in one launch: their vectors fit into the shared
- * memory of a multiprocessor, where a level costs a barrier and not a launch. The factors come from the L2 cache.
+/* coarse.cu - all grids from one on, and the remaining nodes, both ways in one launch. Their vectors fit into the
+ * shared memory of a multiprocessor, where a level costs a barrier instead of a launch. The factors come from the L2
+ * cache.
  *
- * Where more than REST nodes are left, one multiprocessor takes too long to read W: 158 us for 1024 of them on an
- * H200. Launches of their own, for each way of a grid and each half of W, take 18 us for 64 x 64 nodes, one by one; a
- * cluster of 16 thread blocks was estimated at 10 us: six barriers of 1 us, and W read by 16 of them. */
+ * If more than REST nodes remain, one multiprocessor takes too long to read W: 158 us for 1024 nodes on an H200.
+ * Separate launches, for each way of a grid and each half of W, take 18 us for 64 x 64 nodes, one by one. A cluster of
+ * 16 thread blocks was estimated at 10 us: six barriers of 1 us, and W read by 16 of them. */
 #include "gpu/rrb/apply.h"
 
 namespace
@@ -27,7 +28,7 @@ struct grid {
 
 struct hierarchy {
   int grids, rest, elements;
-  bool odd; /* the last grid has one level, and what is left are its black nodes */
+  bool odd; /* the last grid has one level, and the remaining nodes are its black ones */
   grid at[GRIDS];
   double *vector; /* of the first grid */
   const int64_t *place;
@@ -123,14 +124,14 @@ __device__ void solve_rest(int rest, const double *__restrict__ W, const double 
   __syncthreads();
 }
 
-/* Asks for bytes to be brought into the L2 cache. */
+/* Prefetches bytes into the L2 cache. */
 __device__ __forceinline__ void prefetch(const void *from, int64_t bytes)
 {
   const char *at = static_cast<const char *>(from);
   for (int64_t b = (int64_t)threadIdx.x * LINE; b < bytes; b += (int64_t)THREADS * LINE) karst_rrb_prefetch(at + b);
 }
 
-/* The finer grids have pushed all factors out of the cache, and each level would wait for the memory. */
+/* The finer grids have evicted all factors from the cache; without a prefetch each level would wait for the memory. */
 template <typename F> __device__ __forceinline__ void prefetch_factors(const hierarchy &h)
 {
   for (int k = 0; k < h.grids; k++) {

@@ -1,5 +1,6 @@
-/* dense.cu - what is left where it is so little that W = L^-1 is kept: x = W^T D^-1 W x in two launches. Every thread
- * has its share of W in registers before x is there, so that the loads of W wait for no kernel. */
+/* dense.cu - the solve with the remaining nodes when they are so few that W = L^-1 is stored: x = W^T D^-1 W x in two
+ * launches. Every thread loads its part of W into registers before x is complete, so that the loads of W wait for no
+ * kernel. */
 #include "gpu/rrb/apply.h"
 
 namespace
@@ -12,7 +13,7 @@ enum {
   SHARE = KARST_RRB_DENSE / WARP /* elements of W that a thread has */
 };
 
-/* left = D^-1 W x, a warp a row. W is on its way before x is there: no kernel just before this one writes it. */
+/* left = D^-1 W x, a warp a row. W is loaded before x is complete: no kernel just before this one writes W. */
 __global__ void __launch_bounds__(THREADS)
     solve_down(int rest, const double *__restrict__ dense, const double *__restrict__ inverse,
                const int64_t *__restrict__ place, const double *x, double *left)

@@ -1,5 +1,5 @@
 /* eliminate.cu - the levels of the repeated red-black method after the loading of A: pivots, factors, and the stencils
- * on the nodes that stay. A thread has a place (I, J) of a grid's groups, and small grids share a thread block. See
+ * of the remaining nodes. A thread has a place (I, J) of a grid's groups; small grids share a thread block. See
  * rrb_kernels.h for groups, couplings and arrays. */
 #include "gpu/rrb/rrb_cuda.h"
 
@@ -8,7 +8,7 @@ namespace
 
 enum { WIDTH = 32, HEIGHT = 8, TALL = 16, TILE = WIDTH * TALL, SMALL = 1024, SMALL_GRIDS = 16 };
 
-/* A grid with the stencils that its levels read and write, and its factor; T is float or double. */
+/* A grid with the stencils that its levels read and write, and its factor. T is float or double. */
 template <typename T> struct grid {
   karst_rrb_shape shape;
   karst_rrb_shape next_shape;
@@ -18,7 +18,7 @@ template <typename T> struct grid {
   double *next; /* the straight stencil of the next grid; NULL: b1 stays */
 };
 
-/* What all grids share. */
+/* The data shared by all grids. */
 struct setting {
   karst_rrb_nodes nodes;
   bool nine_point;
@@ -44,7 +44,7 @@ KARST_INLINE int64_t node_of(const karst_rrb_nodes *nodes, int m, karst_index i,
   return ((int64_t)j << m) * nodes->size[0] + ((int64_t)i << m);
 }
 
-/* Where factors of a grid are: those of a place, the first being that of r1 or of b1. */
+/* The positions of a grid's factors: those of a place, the first being that of r1 or of b1. */
 template <typename T> struct factors {
   T *at, *second; /* second: of r2 */
   int64_t apart, up;
@@ -62,14 +62,14 @@ template <typename T> KARST_INLINE factors<T> b1_factors(const karst_rrb_shape &
   return {first, nullptr, shape.array, shape.pitch};
 }
 
-/* The sum of a centre and what is dropped into it, or 0 where it is lost in rounding. */
+/* The sum of a centre and the lumped entries, or 0 if it is lost in rounding. */
 KARST_INLINE double lump(double centre, double a0, double a1, double a2, double a3)
 {
   return karst_rrb_sum(centre + ((a0 + a1) + (a2 + a3)),
                        fabs(centre) + ((fabs(a0) + fabs(a1)) + (fabs(a2) + fabs(a3))));
 }
 
-/* A centre less what nodes that are eliminated take from it, which is positive where their pivots are. */
+/* A centre minus the contributions of eliminated nodes; these are positive if their pivots are. */
 KARST_INLINE double less(double centre, double taken)
 {
   return karst_rrb_sum(centre - taken, fabs(centre) + fabs(taken));
@@ -102,8 +102,8 @@ KARST_INLINE void factor_red(const grid<T> &g, const setting &s, int m, karst_in
 
 template <typename T> KARST_INLINE double pivot_of(T inverse) { return inverse > 0 ? 1 / (double)inverse : 0; }
 
-/* The stencil of a black node after the elimination of its red neighbours, given where their factors begin. centre,
- * north_east and north_west are the stencil before. */
+/* The stencil of a black node after the elimination of its red neighbours, whose factors begin at the given places.
+ * centre, north_east and north_west are the stencil before. */
 template <typename T>
 KARST_INLINE void subtract_red(const T *east, const T *west, const T *north, const T *south, int64_t apart, bool there,
                                double centre, double north_east, double north_west, double *skew, int64_t skew_apart)
@@ -222,8 +222,8 @@ KARST_INLINE void take_step(const grid<T> &g, const setting &s, int m, karst_ind
   if (STEP == ELIMINATE_B1) eliminate_b1(g, s, m, I, J, b1);
 }
 
-/* What a thread does in a tile of places: those on its rim are only factored, for the places inside. The tile begins a
- * place before the first inside one; rim: places of the rim on an axis. */
+/* The work of a thread in a tile of places. Places on the rim are only factored, for the places inside. The tile begins
+ * a place before the first inside one; rim: places of the rim on an axis. */
 struct tile_place {
   karst_index I, J;
   bool valid, inside;
@@ -245,7 +245,7 @@ unsigned tiles_of(const karst_rrb_shape &shape, int rim)
   return (unsigned)((shape.coarse[0] + width - 1) / width * ((shape.coarse[1] + height - 1) / height));
 }
 
-/* Makes the factors of a thread's place those of the grid too; places without one are 0 in the tile. */
+/* Stores the factors of a thread's place in the grid; places without a factor are 0 in the tile. */
 template <typename T> __device__ void share_factors(const tile_place &p, T *from, T *to, int64_t apart)
 {
   for (int k = 0; k < KARST_RRB_PARTS; k++)
@@ -321,7 +321,7 @@ template <typename T> grid<T> see(const karst_rrb *rrb, int m)
           last ? nullptr : arrays->straight[m + 1]};
 }
 
-/* The first grid of those that go into one launch together; grids: none. */
+/* The first of the grids that share one launch; grids: none do. */
 int first_small(const karst_rrb *rrb)
 {
   int first = rrb->grids;

@@ -1,4 +1,4 @@
-/* load.cu - the pattern of A inspected, and its values brought into the groups of grid 0, with the first level of the
+/* load.cu - checks the pattern of A, and loads its values into the groups of grid 0, with the first level of the
  * repeated red-black method, which needs no other row. A thread has a row of A. See rrb_kernels.h for the arrays. */
 #include "gpu/rrb/rrb_cuda.h"
 #include "lib/base/search.h"
@@ -13,7 +13,7 @@ enum { THREADS = 256, POINTS = 9, BATCH = 5 };
 /* Entries of a row by (dj + 1) 3 + di + 1. */
 enum { SOUTH_WEST, SOUTH, SOUTH_EAST, WEST, CENTRE, EAST, NORTH_WEST, NORTH, NORTH_EAST };
 
-/* A as kernels look at it. */
+/* The arguments of kernels for A. */
 struct matrix {
   karst_index rows, nx, ny;
   const karst_index *row_start, *column, *cell;
@@ -22,7 +22,7 @@ struct matrix {
 
 KARST_INLINE karst_index node_of(const matrix &A, karst_index row) { return A.cell ? A.cell[row] : row; }
 
-/* Which point of the stencil of node (i, j) another node is, or -1 where they are no neighbours. */
+/* The point of the stencil of node (i, j) at which another node is, or -1 if they are not neighbours. */
 KARST_INLINE int point_of(karst_index nx, karst_index node, karst_index i, karst_index other)
 {
   karst_index apart = other - node, di = apart;
@@ -78,7 +78,7 @@ struct row_values {
   bool finite, symmetric;
 };
 
-/* Of 5 points only the slots of those are looked at, which all are registers. */
+/* With 5 points only their slots are read, and all of these are registers. */
 template <bool NINE> KARST_INLINE row_values read_row(const matrix &A, karst_index row, karst_index node, karst_index i)
 {
   row_values r = {{0}, true, true};
@@ -105,10 +105,10 @@ template <bool NINE> KARST_INLINE row_values read_row(const matrix &A, karst_ind
   return r;
 }
 
-/* Where the numbers of a row go. */
+/* The destinations of a row's numbers. */
 struct target {
   karst_rrb_shape shape;
-  double *first, *stencil; /* the stencil of black nodes: schur, or what is left where there is one node */
+  double *first, *stencil; /* the stencil of black nodes: schur, or the remaining nodes' if there is one node */
   karst_rrb_nodes nodes;
   unsigned long long *unsymmetric;
 };
@@ -166,7 +166,7 @@ matrix see(const karst_matrix *A, const karst_rrb *rrb, const karst_index *cell)
   return {A->block_rows, rrb->size[0], rrb->size[1], A->device_row_start, A->device_column, cell, A->value};
 }
 
-/* The block row that entry k stands in. */
+/* The block row of entry k. */
 karst_index row_of(const karst_matrix *A, karst_index k)
 {
   return karst_lower_bound(A->row_start, 0, A->block_rows, k + 1) - 1;
@@ -178,7 +178,7 @@ karst_status karst_rrb_inspect_cuda(karst_context *context, const karst_matrix *
                                     karst_rrb_pattern *pattern)
 {
   struct karst_cuda *cuda = karst_cuda_of(context);
-  unsigned long long found[2] = {~0ULL, ~0ULL}; /* the first entry that joins no neighbours; 0: some cross corners */
+  unsigned long long found[2] = {~0ULL, ~0ULL}; /* the first entry that is not a neighbour; 0: some cross corners */
   unsigned long long *misfit = reinterpret_cast<unsigned long long *>(cuda->partial);
   karst_index *cell = nullptr;
   karst_status status = KARST_SUCCESS;

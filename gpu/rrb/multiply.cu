@@ -1,5 +1,5 @@
-/* multiply.cu - the first Schur complement times a vector. Half of its entries are stored, and each is loaded once:
- * what the upper rows have of it stays in registers. See apply.h. */
+/* multiply.cu - the first Schur complement times a vector. Half of its entries are stored, and each is loaded once: the
+ * entries of the upper row that the lower one needs too stay in registers. See apply.h. */
 #include "gpu/rrb/apply.h"
 
 namespace

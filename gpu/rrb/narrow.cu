@@ -24,8 +24,8 @@ __device__ void load_row(const karst_rrb_rest_view &v, double *window, int pitch
   window[row % WINDOW * pitch + e] = row < v.rest ? v.band[row * (width + 1) + e] : e == width;
 }
 
-/* L D L^T of a lower triangle that every thread of some warps has: l below the diagonal, and 1 / d. diagonal: as it was
- * before the factorization. */
+/* L D L^T of a lower triangle, of which every thread of some warps has a copy: l below the diagonal, and 1 / d.
+ * diagonal: the diagonal before the factorization. */
 __device__ void factor_triangle(const karst_rrb_rest_view &v, int first, bool reports, const double *diagonal,
                                 double (&l)[COLUMNS][COLUMNS], double (&over)[COLUMNS])
 {
@@ -42,8 +42,8 @@ __device__ void factor_triangle(const karst_rrb_rest_view &v, int first, bool re
   }
 }
 
-/* The factor of columns first to first + COLUMNS - 1: thread x < width makes that of row first + COLUMNS + x, thread
- * 2 PANEL stores their own rows. */
+/* The factor of columns first to first + COLUMNS - 1: thread x < width computes that of row first + COLUMNS + x; thread
+ * 2 PANEL stores the columns' own rows. */
 __device__ void factor_columns(const karst_rrb_rest_view &v, const double *window, int pitch, int first,
                                const double *diagonal, double *inverse, double (*whole)[COLUMNS + 2],
                                double (*scaled)[COLUMNS + 1])
@@ -130,8 +130,8 @@ __global__ void __launch_bounds__(PANEL) invert_corners(const karst_rrb_rest_vie
   }
 }
 
-/* COLUMNS columns of W by a thread block, from the triangle that invert_corners has made of them on: PANEL rows of W
- * are the inverse of their triangle times what L before it and the rows before give. */
+/* Computes COLUMNS columns of W in a thread block, from the triangle of invert_corners on. PANEL rows of W are the
+ * inverse of their triangle times the contribution of the rows before and of L left of it. */
 __global__ void __launch_bounds__(THREADS) invert_band(const karst_rrb_rest_view v, double *dense)
 {
   __shared__ double w[3 * PANEL][COLUMNS], sums[PANEL][COLUMNS], before[PANEL][NARROW + 1], corner[PANEL][PANEL + 1];

@@ -13,8 +13,8 @@ enum {
   RESIDENT = 4            /* thread blocks on a multiprocessor */
 };
 
-/* Asks for the factors of a row, of the parts before last, while its vector is not yet there: the finer grids have
- * pushed them out of the cache, and where a warp has one row there is nothing else that hides the wait for them. */
+/* Prefetches the factors of a row, of the parts before last, while its vector is not yet complete. The finer grids have
+ * evicted them from the cache, and if a warp has one row nothing else hides the wait for them. */
 template <typename F>
 __device__ __forceinline__ void prefetch_row(const karst_rrb_march &march, const F *factor, int64_t at, int last)
 {

@@ -1,5 +1,5 @@
-/* reds.cu - one level of r1 and r2 by itself: the first one where the system has all nodes, and the last one where
- * their number is odd. A thread takes a place, with its pads; guards and pads stay 0, for no factor leads there. */
+/* reds.cu - one level of r1 and r2 by itself: the first one if the system has all nodes, and the last one if the number
+ * of levels is odd. A thread takes a place, with its pads. Guards and pads stay 0, because they have no factors. */
 #include "gpu/rrb/apply.h"
 
 namespace

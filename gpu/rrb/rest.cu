@@ -1,6 +1,6 @@
-/* rest.cu - what is left after the last level of the repeated red-black method: its band, the complete L D L^T of it,
- * and its solution. Few nodes are narrow.cu's; the band of more is factored in panels of columns. See cpu/rrb/rrb_cpu.h
- * for the storage of the band. */
+/* rest.cu - the nodes that remain after the last level of the repeated red-black method: their band, its complete L D
+ * L^T, and the solve. narrow.cu handles few nodes; the band of more is factored in panels of columns. See
+ * cpu/rrb/rrb_cpu.h for the storage of the band. */
 #include "gpu/rrb/rest.h"
 
 namespace
@@ -8,7 +8,7 @@ namespace
 
 enum {
   THREADS = 256,
-  LARGE = 1024, /* threads of the thread blocks that are alone */
+  LARGE = 1024, /* threads of kernels with a single thread block */
   PANEL = 32    /* columns, and the threads of a warp */
 };
 
@@ -17,7 +17,7 @@ KARST_INLINE int64_t number_of(const karst_rrb_rest_view &v, karst_index i, kars
   return karst_rrb_rest_number(v.shape.size, v.levels, i, j);
 }
 
-/* The node of grid levels / 2 that a thread has; false where there is none that is left. */
+/* The node of grid levels / 2 for a thread; false if it is not a remaining node. */
 KARST_INLINE bool is_left(const karst_rrb_rest_view &v, int64_t node, karst_index *i, karst_index *j)
 {
   const karst_index nx = v.shape.size[0];
@@ -31,8 +31,8 @@ KARST_INLINE void place_node(const karst_rrb_rest_view &v, karst_index i, karst_
   place[number_of(v, i, j)] = karst_rrb_element(&v.shape, 1, i, j);
 }
 
-/* Puts the diagonal entry of a node and its couplings with nodes further on into a band of zeros. A place without a
- * node is alone, with diagonal entry 1. */
+/* Puts the diagonal entry of a node and its couplings with later nodes into a band of zeros. A place without a node has
+ * no couplings, and diagonal entry 1. */
 KARST_INLINE void gather_node(const karst_rrb_rest_view &v, karst_index i, karst_index j)
 {
   const bool black = v.levels % 2 != 0;
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(THREADS) factor_below(const karst_rrb_rest_vie
   }
 }
 
-/* Subtracts what the columns are in the rows and columns after them, a tile a thread block. */
+/* Subtracts the contribution of the columns from the rows and columns after them, a tile a thread block. */
 __global__ void __launch_bounds__(THREADS) subtract_panel(const karst_rrb_rest_view v, int64_t first)
 {
   __shared__ double left[PANEL][PANEL + 1], right[PANEL][PANEL + 1];

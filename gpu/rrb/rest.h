@@ -1,10 +1,11 @@
-/* rest.h - what rest.cu and narrow.cu share: what is left after the last level of the repeated red-black method. */
+/* rest.h - what rest.cu and narrow.cu share: the nodes that remain after the last level of the repeated red-black
+ * method. */
 #ifndef KARST_GPU_RRB_REST_H
 #define KARST_GPU_RRB_REST_H
 
 #include "gpu/rrb/rrb_cuda.h"
 
-/* What is left: its nodes on grid levels / 2, its stencil, and its band. */
+/* The remaining nodes on grid levels / 2, their stencil, and their band. */
 struct karst_rrb_rest_view {
   karst_rrb_shape shape;
   karst_rrb_nodes nodes;
@@ -15,9 +16,9 @@ struct karst_rrb_rest_view {
   double *size; /* [rest] the diagonal entries before the factorization */
 };
 
-/* 1 / d, 0 where the pivot of node q is bad. diagonal: its entry before the factorization. All that is taken from it is
- * positive where the pivots before are, so that the rest tells the size of the sum. The first bad one of a thread that
- * comes by ascending q is reported. */
+/* Returns 1 / d, or 0 if the pivot of node q is bad. diagonal: its entry before the factorization. All contributions
+ * that are subtracted from it are positive if the pivots before are, so that d and diagonal show the size of the sum. A
+ * thread that visits ascending q reports its first bad pivot. */
 static __device__ double karst_rrb_invert_pivot(const karst_rrb_rest_view &v, int64_t q, double diagonal, double rest,
                                                 bool reports)
 {

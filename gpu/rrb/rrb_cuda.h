@@ -1,5 +1,5 @@
-/* rrb_cuda.h - the inside of the CUDA kernels of the repeated red-black method: what load.cu, eliminate.cu and rest.cu
- * make, and solve.cu applies. */
+/* rrb_cuda.h - the inside of the CUDA kernels of the repeated red-black method: load.cu, eliminate.cu and rest.cu make
+ * it, and solve.cu applies it. */
 #ifndef KARST_GPU_RRB_RRB_CUDA_H
 #define KARST_GPU_RRB_RRB_CUDA_H
 
@@ -12,9 +12,9 @@ extern "C" {
 #include "lib/backend/rrb_kernels.h"
 }
 
-enum { KARST_RRB_DENSE = 1024 /* nodes: what is left is kept as a dense inverse factor where it is no more */ };
+enum { KARST_RRB_DENSE = 1024 /* nodes: the remaining ones have a dense inverse factor if they are no more */ };
 
-/* How kernels that check pivots name nodes, and where they report the first bad one. */
+/* For kernels that check pivots: which nodes exist, and where the first bad pivot is reported. */
 typedef struct karst_rrb_nodes {
   karst_index size[2];        /* of grid 0 */
   const unsigned char *there; /* [nodes of grid 0] whether a block row is its, in device memory; NULL: all are there */
@@ -49,8 +49,8 @@ static inline karst_rrb_nodes karst_rrb_nodes_of(const karst_rrb *rrb)
   return {{rrb->size[0], rrb->size[1]}, plan->there, plan->faults + 1};
 }
 
-/* What a bad pivot is reported as: the least of several is that to be named. Level 0 is for entries of A that are not
- * finite; the nodes that are left, on level levels + 1, go by their numbers in the order of karst_rrb_rest_node. */
+/* Encodes a bad pivot, so that the least code is the one to report. Level 0 is for entries of A that are not finite.
+ * The remaining nodes, on level levels + 1, have their numbers in the order of karst_rrb_rest_node. */
 enum { KARST_RRB_LEVEL_SHIFT = 56 };
 
 KARST_INLINE unsigned long long karst_rrb_encode_pivot(int level, int64_t node, bool finite)
@@ -85,17 +85,18 @@ karst_status karst_rrb_inspect_cuda(karst_context *context, const karst_matrix *
                                     karst_rrb_pattern *pattern);
 /* Fills arrays.first, and the parts of arrays.schur that A has; finds values that are not symmetric. */
 void karst_rrb_load_cuda(karst_context *context, const karst_matrix *A, const karst_rrb *rrb);
-/* eliminate.cu: all levels after the loading, up to the stencil of what is left. */
+/* eliminate.cu: all levels after the loading, up to the stencil of the remaining nodes. */
 void karst_rrb_eliminate_cuda(karst_context *context, const karst_rrb *rrb);
-/* rest.cu: where the nodes left are; dense and inverse, or band alone; and vector[levels / 2] = M^-1 vector on what is
- * left, in place. */
+/* rest.cu: finds the remaining nodes; makes dense and inverse, or the band alone; and solves vector[levels / 2] = M^-1
+ * vector on these nodes, in place. */
 void karst_rrb_rest_place_cuda(karst_context *context, const karst_rrb *rrb);
 void karst_rrb_rest_factor_cuda(karst_context *context, const karst_rrb *rrb);
 void karst_rrb_rest_solve_cuda(karst_context *context, const karst_rrb *rrb);
-/* dense.cu: the same where there is a dense W. */
+/* dense.cu: the same with a dense W. */
 void karst_rrb_dense_solve_cuda(karst_context *context, const karst_rrb *rrb);
 
-/* coarse.cu: asks the device once for the shared memory that its launches take, and what launches may do. */
+/* coarse.cu: requests the shared memory of its launches from the device, once; and finds out whether launches may
+ * overlap. */
 void karst_rrb_coarse_prepare_cuda(karst_rrb_cuda *plan);
 
 /* solve.cu */

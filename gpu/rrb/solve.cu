@@ -1,12 +1,12 @@
 /* solve.cu - the preconditioner, launch by launch: finer grids have a launch each way, and the others have one
- * together. The reduced system of a 5-point stencil begins with level 2; a vector of two groups is laid out as the
- * first two of vector[0], so that the general form goes on with it after its own first level. */
+ * together. The reduced system of a 5-point stencil begins with level 2. A vector of two groups has the layout of the
+ * first two of vector[0], so that the general form continues with it after its own first level. */
 #include "gpu/rrb/apply.h"
 
 namespace
 {
 
-/* vector[levels / 2] = M^-1 vector on what is left. */
+/* vector[levels / 2] = M^-1 vector on the remaining nodes. */
 void solve_rest(karst_context *context, const karst_rrb *rrb)
 {
   if (rrb->rest > 0) karst_rrb_rest_solve_cuda(context, rrb);
@@ -47,7 +47,7 @@ void karst_rrb_solve_reduced_cuda(karst_context *context, const karst_rrb *rrb, 
     return;
   }
   double *vector = karst_rrb_cuda_of(rrb)->arrays.vector[0];
-  if (rrb->levels == 1) { /* all black nodes are left */
+  if (rrb->levels == 1) { /* all black nodes remain */
     if (r != vector) copy(context, rrb->reduced, r, vector);
     solve_rest(context, rrb);
     if (z != vector) copy(context, rrb->reduced, vector, z);

@@ -27,7 +27,7 @@ karst_status take_rest(karst_context *context, karst_rrb *rrb, karst_rrb_cuda *p
   return KARST_SUCCESS;
 }
 
-/* Whether a block row is that of each node, in device memory. */
+/* Makes the flags of the nodes that have a block row, in device memory. */
 karst_status take_there(karst_context *context, karst_rrb *rrb, karst_rrb_cuda *plan)
 {
   const int64_t nodes = (int64_t)rrb->size[0] * rrb->size[1];
@@ -89,7 +89,7 @@ void plan_destroy(karst_context *context, karst_rrb *rrb)
   rrb->plan = nullptr;
 }
 
-/* The node of grid 0 that has number q of those left. */
+/* The node of grid 0 that is number q of the remaining ones. */
 karst_index left_node(const karst_rrb *rrb, karst_index q)
 {
   karst_index i, j;
