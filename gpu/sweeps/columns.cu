@@ -1,5 +1,5 @@
-/* columns.cu - the strictly upper blocks of a pattern by columns, in which the products of parilu are looked for. They
- * are the blocks sorted by their columns; the sort is stable, and thus leaves the rows of a column ascending. */
+/* columns.cu - the strictly upper blocks of a pattern by columns, where parilu searches for products: the blocks sorted
+ * by column. The sort is stable, and so leaves the rows of a column ascending. */
 #include "lib/base/search.h"
 #include "gpu/sweeps/sweeps_cuda.h"
 
@@ -10,7 +10,7 @@ namespace
 
 const char *const what = "the columns of the sweeps";
 
-/* Two arrays that a sort goes back and forth between. */
+/* Two arrays between which a sort alternates. */
 struct two_arrays {
   karst_index *of[2];
 };

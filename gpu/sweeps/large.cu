@@ -1,8 +1,8 @@
 /* large.cu - a pass over the blocks of parilu and paric as in sweep.cu, for blocks of any size. A thread block does a
- * task, as many scalar rows of the block at a time as it has threads for. Where a block's products are too many for a
- * list, its first warp finds them.
+ * task: as many scalar rows of the block at a time as it has threads for. If a block has too many products for a list,
+ * the first warp finds them.
  *
- * The inverses are made between passes in asynchronous sweeps too. */
+ * In asynchronous sweeps too, the inverses are made between passes. */
 #include "gpu/sweeps/match.h"
 
 namespace
@@ -47,8 +47,8 @@ __device__ double sum_products(const karst_parilu_pass_cuda &p, int64_t t, const
                                           p.A[karst_cuda_offset(at.b, at.block) + at.c * at.b + at.r]);
 }
 
-/* Makes count rows of S_ij, from row first on, in line [b][count]. The first warp finds the products, a few at a time;
- * then each thread subtracts them from what it makes. */
+/* Computes count rows of S_ij, from row first on, in line [b][count]. The first warp finds the products, a few at a
+ * time; then each thread subtracts them from its elements. */
 template <bool symmetric, bool racing>
 __device__ void search_products(const karst_parilu_pass_cuda &p, int64_t t, element at, int first, int count,
                                 double *line)

@@ -1,10 +1,10 @@
-/* lists.cu - the analysis of parilu and paric on the GPU: the tasks in their order, and the products that each block of
- * sums is made of. They are found once, on the GPU:
+/* lists.cu - the analysis of parilu and paric on the GPU: the tasks in their order, and the products of each block of
+ * sums. They are found once, on the GPU:
  *
- *     parilu   (L_ik, U_kj) for k < min(i, j), (i,k) and (k,j) in S          paric   (L_ik, L_jk), k < j, likewise
+ *     parilu   (L_ik, U_kj) for k < min(i, j), (i,k) and (k,j) in S          paric   (L_ik, L_jk) for k < j, in S
  *
- * The products of a block are in the order of ascending k. A sweep then searches nothing, but for the blocks of so many
- * products that all lists would take too much memory (split.cu). */
+ * The products of a block are in the order of ascending k. A sweep then searches nothing, except for blocks with so
+ * many products that the lists would take too much memory (split.cu). */
 #include "gpu/sweeps/match.h"
 
 namespace

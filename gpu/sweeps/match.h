@@ -1,5 +1,5 @@
-/* match.h - finds the products of a block (i,j): the numbers that row i of L and column j of U, for paric row j of L,
- * have in common, ascending. The entries of the shorter of the two are looked for in the longer one. */
+/* match.h - finds the products of a block (i,j): the common columns of row i of L and column j of U (for paric row j of
+ * L), ascending. It searches the longer of the two for the entries of the shorter one. */
 #ifndef KARST_GPU_SWEEPS_MATCH_H
 #define KARST_GPU_SWEEPS_MATCH_H
 
@@ -7,8 +7,7 @@
 #include "gpu/sweeps/sweeps_cuda.h"
 
 #ifdef __CUDACC__
-/* How far the search has come: which entries of the shorter one have still to be looked for, and among which of the
- * longer. */
+/* The state of a search: the entries of the shorter one still to be searched for, and the range of the longer one. */
 struct karst_parilu_match {
   karst_index next, end, first, last;
   bool by_row; /* row i is the shorter one */
@@ -54,8 +53,8 @@ static __device__ void karst_parilu_each_product(const karst_parilu_pattern_cuda
   }
 }
 
-/* Finds the next products by looking for 32 entries at a time, while there is room for as many products, which is 32 at
- * least. Returns how many it has found. All lanes of a warp take part, with the same arguments. */
+/* Finds the next products by searching for 32 entries at a time, while there is room for as many products, which is 32
+ * at least. Returns how many it has found. All lanes of a warp take part, with the same arguments. */
 static __device__ __forceinline__ int karst_parilu_match_next(const karst_parilu_pattern_cuda &S, int room,
                                                               karst_parilu_match &m, karst_parilu_product *found)
 {

@@ -1,5 +1,5 @@
-/* passes.cu - the CUDA instance of the kernels of parilu and paric. It has their table, the sequence of passes, and
- * what is not a pass: the initial guess, the weights of the norm, and paric's factors in the form of parilu's. */
+/* passes.cu - the CUDA instance of the kernels of parilu and paric: their table, the sequence of passes, and all that
+ * is not a pass: the initial guess, the weights of the norm, and paric's factors in the form of parilu's. */
 #include "gpu/sweeps/sweeps_cuda.h"
 #include "gpu/sweeps/sweep_pivot.h"
 

@@ -1,8 +1,8 @@
-/* search.cu - a pass as in sweep.cu over the small blocks whose products are too many for a list. A warp takes a group
- * of them. All its lanes find the next products of each block, in room that is shared out among the blocks; then the
- * lanes that make a block subtract these, in the same order as from a list, so that the bits are the same.
+/* search.cu - a pass as in sweep.cu over the small blocks with too many products for a list. A warp takes a group of
+ * them. All its lanes find the next products of each block, in memory that the blocks share. Then the lanes of a block
+ * subtract these products, in the same order as from a list, so that the bits are the same.
  *
- * A group is as many blocks as the warp has lanes and room for, or fewer where this leaves warps of the GPU without
+ * A group is as many blocks as the warp has lanes and memory for, or fewer if warps of the GPU would otherwise have no
  * work. */
 #include "gpu/sweeps/match.h"
 #include "gpu/sweeps/task.h"

@@ -1,5 +1,5 @@
-/* split.cu - tells the blocks of parilu and paric that have a list of their products from those that find them anew in
- * each pass, so that lists hold no more than KARST_PARILU_LISTED products a block on average, and none more than
+/* split.cu - decides which blocks of parilu and paric have a list of their products, and which find them again in each
+ * pass. Lists hold no more than KARST_PARILU_LISTED products a block on average, and none more than
  * KARST_PARILU_LONGEST. */
 #include "gpu/sweeps/sweeps_cuda.h"
 

@@ -1,4 +1,4 @@
-/* sweep_pivot.h - what the pivots of parilu and paric become on the GPU. A pivot without an inverse gives NaN. */
+/* sweep_pivot.h - the operations of parilu and paric on pivots on the GPU. A singular pivot gives NaN. */
 #ifndef KARST_GPU_SWEEPS_SWEEP_PIVOT_H
 #define KARST_GPU_SWEEPS_SWEEP_PIVOT_H
 

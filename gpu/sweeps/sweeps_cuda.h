@@ -1,12 +1,13 @@
-/* sweeps_cuda.h - what the kernels of parilu and paric share: the plan, what a pass over the blocks gets, loads and
- * stores that may race.
+/* sweeps_cuda.h - what the kernels of parilu and paric share: the plan, the arguments of a pass over the blocks, and
+ * loads and stores that may race.
  *
  * A task is the update of one block of the pattern S, in paric of the lower triangle of S. A block of sums
  *
  *     A_ij - sum_{k < min(i,j)} L_ik U_kj         paric: A_ij - sum_{k < j} L_ik L_jk^T
  *
- * is made from the list of its products, which is found once (lists.cu). Where rows are long such lists would take many
- * times as much memory as the factors: blocks of many products have none, and find theirs in each pass (match.h). */
+ * is computed from the list of its products, which is found once (lists.cu). If rows are long, such lists would take
+ * many times as much memory as the factors. So blocks with many products have no list, and find them in each pass
+ * (match.h). */
 #ifndef KARST_GPU_SWEEPS_SWEEPS_CUDA_H
 #define KARST_GPU_SWEEPS_SWEEPS_CUDA_H
 
@@ -37,7 +38,7 @@ typedef struct karst_parilu_pattern_cuda {
 
 enum {
   KARST_PARILU_LISTED = 16,  /* products a block in the lists at most, on average */
-  KARST_PARILU_LONGEST = 256 /* products of a list at most: one thread has more of them to add up than a warp to find */
+  KARST_PARILU_LONGEST = 256 /* products of a list at most: a warp finds more faster than one thread sums them */
 };
 
 /* The plan of an analysis, which all factorizations that share it use. All arrays are in device memory. */
@@ -115,9 +116,9 @@ void karst_parilu_analysis_destroy_cuda(karst_context *context, karst_parilu_ana
 karst_status karst_parilu_make_columns_cuda(karst_context *context, const karst_matrix *F, const karst_index *row,
                                             karst_parilu_columns_cuda *columns, int64_t *bytes);
 void karst_parilu_release_columns_cuda(karst_context *context, karst_parilu_columns_cuda *columns);
-/* split.cu: how many products a list has at most. tasks: [KARST_PARILU_LONGEST + 2] how many have each number of them,
- * the last: more. The next function puts the tasks of more than most products, which list tells, last, in their order,
- * and sets their numbers to 0. */
+/* split.cu: how many products a list has at most. tasks: [KARST_PARILU_LONGEST + 2] the number of tasks with each
+ * number of products, the last: more. The next function puts the tasks with more than most products (see list) last, in
+ * their order, and sets their numbers to 0. */
 karst_index karst_parilu_longest_list(const unsigned long long *tasks);
 karst_status karst_parilu_split_cuda(karst_context *context, karst_index most, karst_parilu_cuda *plan);
 /* Passes over the tasks that have lists, for blocks up to KARST_BLOCK_SIZE_LARGEST_INSTANCE (sweep.cu) and for larger
