@@ -1,8 +1,8 @@
-/* backend.cu - opens and closes the GPU of a context, has its memory, and copies to it and from it.
+/* backend.cu - opens and closes the GPU of a context, owns its memory, and copies to and from it.
  *
- * All work of a context is queued on one stream, of its own or the caller's. Only a download waits for it, and an
- * upload from pinned or device memory, which the caller may change once it returns; the runtime has taken other host
- * memory by then. */
+ * All work of a context is queued on one stream, its own or the caller's. Only a download waits for it, and an upload
+ * from pinned or device memory, which the caller may change after the call. Other host memory was already copied by the
+ * runtime. */
 #include "gpu/launch.h"
 
 #include <dlfcn.h>
@@ -13,7 +13,7 @@
 karst_status karst_cuda_status(karst_context *context, cudaError_t error, const char *what)
 {
   if (error == cudaSuccess) return KARST_SUCCESS;
-  cudaGetLastError(); /* an error that can be survived is not reported again */
+  cudaGetLastError(); /* an error that is not fatal must not be reported again */
   if (error == cudaErrorMemoryAllocation)
     return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of device memory: %s", what);
   return karst_fail(context, KARST_ERROR_DEVICE, "the GPU failed: %s: %s", what, cudaGetErrorString(error));
@@ -61,7 +61,7 @@ static karst_status take_device(karst_context *context, int device, struct CUctx
   return error == cudaSuccess ? KARST_SUCCESS : refuse(context, device, error);
 }
 
-/* Tells whether this build has code that runs on the GPU at hand, and what it was compiled for. */
+/* Its attributes show whether this build has code that runs on this GPU, and what it was compiled for. */
 static __global__ void probe() {}
 
 static karst_status check_code(karst_context *context, int device)
@@ -122,7 +122,7 @@ karst_status karst_open_cuda(karst_context *context, int device)
   return status;
 }
 
-/* Gives back what a failed open has left, too. */
+/* Frees the device's state, also after a failed open. */
 void karst_close_cuda(karst_context *context)
 {
   struct karst_cuda *cuda = karst_cuda_of(context);
@@ -206,7 +206,7 @@ karst_status karst_allocate_cuda(karst_context *context, size_t bytes, const cha
   cudaError_t error = cudaMalloc(memory, bytes);
   if (error == cudaErrorMemoryAllocation && karst_cuda_of(context)->pool) {
     cudaGetLastError();
-    karst_cuda_work_end(context); /* may hold what is missing */
+    karst_cuda_work_end(context); /* may hold the missing memory */
     error = cudaMalloc(memory, bytes);
   }
   if (error == cudaSuccess) return KARST_SUCCESS;
@@ -245,8 +245,8 @@ karst_status karst_download_cuda(karst_context *context, void *host, const void 
   return karst_cuda_status(context, error, "work before a download");
 }
 
-/* Copies to pinned memory, and then says so there by the number of the download. A kernel can be followed by the next
- * one without a gap, which a copy or an event between them would make. */
+/* Copies to pinned memory, and then writes the number of the download there. Unlike a copy or an event between them, a
+ * kernel leaves no gap before the next one. */
 static __global__ void deliver(const char *from, size_t bytes, char *to, unsigned number, unsigned *arrived)
 {
   karst_cuda_begin();
@@ -257,7 +257,7 @@ static __global__ void deliver(const char *from, size_t bytes, char *to, unsigne
   *static_cast<volatile unsigned *>(arrived) = number;
 }
 
-/* Waits for what deliver says. The device is asked now and then whether it has failed. */
+/* Waits for the number that deliver writes. Checks now and then whether the device has failed. */
 static cudaError_t await_arrival(const struct karst_cuda *cuda)
 {
   enum { PATIENCE = 1 << 14 };

@@ -1,29 +1,29 @@
 /* block_inverse.h - karst_block_inverse of lib/backend/dense.h for threads that share a block: Gauss-Jordan elimination
  * with implicitly scaled partial pivoting, in place. A thread that has a block to itself calls lib/backend/dense.h.
- * ilu/warp_inverse.h has the steps once more for lanes that hold a row each, and another way for lanes that hold a
- * whole block that needs no exchange. The files that keep rows where they are, fgbilu/acc.cu, cl.cu and
- * tiles_factor.cu, have the steps too.
+ * ilu/warp_inverse.h repeats the steps for lanes that hold a row each, and has another method for lanes that hold a
+ * whole block without exchanges. fgbilu/acc.cu, baselines/fgbilu_cl.cu and fgbilu/tiles_factor.cu, which do not
+ * exchange rows, have the steps too.
  *
- * The template karst_cuda_attempt is the algorithm. Its argument holds the block and does the steps; which holder is
- * used depends on where the block stands and which threads share it:
+ * The template karst_cuda_attempt is the algorithm. Its argument, a holder, holds the block and does the steps. The
+ * holder depends on where the block is and which threads share it:
  *
  *     karst_block_in_memory   all threads of a thread block, in memory (below)
- *     block_in_tile           a warp, two elements a lane, in registers (ilu/factor_mma.cu)
+ *     block_in_tile           a warp, two elements a lane, in registers (ilu/slices/factor_mma.cu)
  *     block_unpivoted         the first, without row exchanges (fgbilu/tiles_factor_large.cu)
  *
  * A holder has these members, and all threads that share the block call each of the functions:
  *
  *     size()             returns the block size b.
- *     finite()           says whether all entries are finite. It is called first and last.
+ *     finite()           returns whether all entries are finite. It is called first and last.
  *     measure(attempt)   finds the scales of the rows and the largest sizes of the scaled columns, as
- *                        karst_block_measure does. It may return false where a row has nothing but zeros.
- *     choose(c)          finds the pivot of column c and says whether it stands (karst_block_pivot_stands).
+ *                        karst_block_measure does. It may return false for a row of zeros.
+ *     choose(c)          finds the pivot of column c and returns whether it stands (karst_block_pivot_stands).
  *     eliminate(c)       takes one step of the elimination with that pivot.
- *     reorder()          puts rows and columns of the inverse, which stand in the order of the pivots, into theirs.
- *     restore()          brings the block back, for karst_cuda_invert, which makes both attempts in memory.
- *     SIZE               is b where it is a constant, else 1.
- *     ALONE              says whether the threads may leave as soon as their block is known to have no inverse. They
- *                        may not where other lanes of their warp work on other blocks. */
+ *     reorder()          moves rows and columns of the inverse from the order of the pivots to their own.
+ *     restore()          restores the block, for karst_cuda_invert, which makes both attempts in memory.
+ *     SIZE               is b if that is a constant, else 1.
+ *     ALONE              whether the threads may return as soon as their block is known to be singular. They
+ *                        may not if other lanes of their warp work on other blocks. */
 #ifndef KARST_GPU_BLOCK_INVERSE_H
 #define KARST_GPU_BLOCK_INVERSE_H
 
@@ -48,7 +48,7 @@ template <typename holder> static __device__ __forceinline__ karst_reason karst_
   return overflow ? karst_block_overflow(block.size()) : KARST_SOUND;
 }
 
-/* karst_block_balance, which is rare, and takes no registers from others as a function of its own. */
+/* karst_block_balance, which is rare. Not inlined, so that it takes no registers from the rest. */
 static inline __device__ __noinline__ void karst_cuda_balance(int b, const double *size, double *row_scale,
                                                               double *column_size)
 {

@@ -1,5 +1,5 @@
-/* cuda.h - what the files of this room share: the device's state in a context, errors, launch sizes. It is C++ for
- * nvcc, and no other room includes it. */
+/* cuda.h - what the files of this room share: the device's state in a context, errors, launch sizes. C++ for nvcc; no
+ * other room includes it. */
 #ifndef KARST_GPU_CUDA_H
 #define KARST_GPU_CUDA_H
 
@@ -29,7 +29,7 @@ struct karst_cuda {
   int multiprocessors;
   double *partial;    /* [KARST_CUDA_BATCH * KARST_CUDA_SUMS] work space of the reductions, device memory */
   unsigned *ticket;   /* device memory: thread blocks of a reduction that are done; 0 between reductions */
-  double *scalar;     /* device memory: what a call of the library needs for one number */
+  double *scalar;     /* device memory: for one number that a call of the library needs */
   cudaMemPool_t pool; /* of work space (work.cu); NULL: the device has no pools */
   void *staging;      /* [KARST_CUDA_STAGING bytes] pinned host memory through which scalars are downloaded */
   void *arriving;     /* the same for a download that has begun */
@@ -47,10 +47,10 @@ static inline struct karst_cuda *karst_cuda_of(const karst_context *context)
   return static_cast<struct karst_cuda *>(context->device);
 }
 
-/* Functions of the driver by the names that they have there; a CUcontext is a pointer to a CUctx_st, a CUresult has
- * the numbers of cudaError_t. The runtime's cudaSetDevice makes a primary context on the device that it is given. To
- * reset a thread that has never used a GPU with it would take memory on a device that was not asked for. Nor can it
- * bring back a context that is not a primary one. The first karst_open_cuda finds the functions. */
+/* Functions of the driver by their names there. A CUcontext is a pointer to a CUctx_st; a CUresult has the numbers of
+ * cudaError_t. The runtime's cudaSetDevice creates a primary context on its device. Resetting a thread that has never
+ * used a GPU with it would take memory on a device that was not requested; nor can it restore a context that is not a
+ * primary one. The first karst_open_cuda finds the functions. */
 struct karst_cuda_driver {
   int (*cuCtxGetCurrent)(struct CUctx_st **context);
   int (*cuCtxSetCurrent)(struct CUctx_st *context);
@@ -58,13 +58,13 @@ struct karst_cuda_driver {
 };
 extern struct karst_cuda_driver karst_cuda_driver;
 
-/* In its lifetime the calling thread works in a primary context, and at its end in what it had before, be that none. */
+/* During its lifetime the calling thread works in a primary context; its end restores the context before, or none. */
 class karst_cuda_guard
 {
 public:
   explicit karst_cuda_guard(struct CUctx_st *primary) : own(primary), before(nullptr)
   {
-    karst_cuda_driver.cuCtxGetCurrent(&before); /* NULL where the thread has none */
+    karst_cuda_driver.cuCtxGetCurrent(&before); /* NULL: the thread had none */
     if (before != own) karst_cuda_driver.cuCtxSetCurrent(own);
   }
   ~karst_cuda_guard()
@@ -78,8 +78,8 @@ private:
   struct CUctx_st *own, *before;
 };
 
-/* A function of this room as the tables give it to others: the calling thread's context is the same after it as before.
- * karst_cuda_entry<f>::call is f, guarded. */
+/* A function of this room for the tables: it leaves the calling thread's context unchanged. karst_cuda_entry<f>::call
+ * is f, guarded. */
 template <auto f> struct karst_cuda_entry;
 
 template <typename R, typename... A, R (*f)(karst_context *, A...)> struct karst_cuda_entry<f> {
@@ -94,17 +94,17 @@ template <typename R, typename... A, R (*f)(karst_context *, A...)> struct karst
  * of memory, else KARST_ERROR_DEVICE. cudaSuccess gives KARST_SUCCESS. */
 karst_status karst_cuda_status(karst_context *context, cudaError_t error, const char *what);
 
-/* work.cu: bytes > 0 of device memory for work space, which is given back within the same call of the library, in the
- * order of the stream: what has been queued before may still use it. what: for the error. */
+/* work.cu: bytes > 0 of device memory for work space. It is freed within the same call of the library, in the order of
+ * the stream: work queued before may still use it. what: for the error. */
 karst_status karst_cuda_work_take(karst_context *context, size_t bytes, const char *what, void **memory);
 void karst_cuda_work_release(karst_context *context, void *memory);
 /* Ends the use of work space in a call: returns unused memory to the device. */
 void karst_cuda_work_end(karst_context *context);
-/* The pool, which a context without one does without. */
+/* The memory pool; a context works without one too. */
 void karst_cuda_work_open(struct karst_cuda *cuda);
 void karst_cuda_work_close(struct karst_cuda *cuda);
 
-/* Returns the status for memory that could not be had, with a sentence that says how much there is. */
+/* Returns the status for memory that is not available, with a sentence that says how much there is. */
 karst_status karst_cuda_no_memory(karst_context *context, cudaError_t error, size_t bytes, const char *what);
 
 /* Returns the number of thread blocks for count items where each takes per of them. It is at least one. */
@@ -128,7 +128,7 @@ template <typename F> static inline void karst_cuda_instance(int b, F f)
   }
 }
 
-/* The value of a quotient, which is 0 where it is not finite (lib/backend/backend.h). */
+/* Returns a quotient, or 0 if it is not finite (lib/backend/backend.h). */
 static __device__ __forceinline__ double karst_cuda_finite(double value) { return fabs(value) <= DBL_MAX ? value : 0; }
 
 /* Returns the scalar offset of block number k. */

@@ -1,4 +1,4 @@
-/* diagonal.cu - looks for diagonal blocks on the GPU, inverts them, and multiplies a vector by them. */
+/* diagonal.cu - finds and inverts diagonal blocks on the GPU, and multiplies a vector by them. */
 #include "gpu/block_inverse.h"
 #include "gpu/launch.h"
 #include "lib/base/search.h"
@@ -15,8 +15,8 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     atomicMin(first, (unsigned long long)i);
 }
 
-/* Keeps in *first the first block row that has no inverse, and why: it is the smallest of all row * 256 - reason,
- * where reasons are negative. */
+/* Keeps in *first the first singular block row and the reason: the smallest row * 256 - reason, where reasons are
+ * negative. */
 __device__ void record(unsigned long long *first, int64_t row, karst_reason reason)
 {
   if (reason != KARST_SOUND) atomicMin(first, (unsigned long long)(row * 256 - reason));

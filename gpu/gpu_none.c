@@ -1,4 +1,4 @@
-/* gpu_none.c - stands in for the CUDA backend in a build without CUDA: a device that is asked for is refused. */
+/* gpu_none.c - replaces the CUDA backend in a build without CUDA: it refuses every GPU. */
 #include "lib/backend/backend.h"
 
 static karst_status open_none(karst_context *context, int device)

@@ -1,4 +1,4 @@
-/* grid.cu - whether the couplings of a matrix join neighbours of a grid, as lib/grid/grid_fit.c finds it out on the
+/* grid.cu - checks that the couplings of a matrix join neighbours of a grid, as lib/grid/grid_fit.c does on the
  * host. */
 #include "gpu/cuda.h"
 
@@ -11,7 +11,7 @@ struct grid_size {
   karst_index x, y, z;
 };
 
-/* What is found, in the work space of the reductions. */
+/* The result, in the work space of the reductions. */
 struct grid_survey {
   unsigned long long axes, row;
 };

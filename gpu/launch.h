@@ -1,21 +1,21 @@
 /* launch.h - launches of kernels that follow one another closely, as those of a Krylov iteration do.
  *
- * Such a kernel is launched while the one before it still runs: its blocks of threads move to the multiprocessors
- * as those of the other leave them, and wait there. That hides the microseconds between two kernels and those that
- * blocks take to start. See Programmatic Dependent Launch in the CUDA Programming Guide. */
+ * Such a kernel is launched while the one before it still runs: its thread blocks move to multiprocessors as those of
+ * the other leave, and wait there. That hides the microseconds between two kernels, and the time that thread blocks
+ * take to start. See Programmatic Dependent Launch in the CUDA Programming Guide. */
 #ifndef KARST_GPU_LAUNCH_H
 #define KARST_GPU_LAUNCH_H
 
 #include "gpu/cuda.h"
 
-/* The first statement of each kernel that is launched early, before it touches memory and before any return. It waits
+/* The first statement of each kernel that is launched early, before it accesses memory and before any return. It waits
  * until all earlier kernels of the stream have ended and their stores are visible. Only then may the next kernel start
- * early. So at most one kernel is early, no kernel reads or overwrites what another still works on, and a kernel whose
+ * early. So at most one kernel is early, and no kernel reads or overwrites data of a running one. A kernel whose thread
  * blocks wait for one another has all of them resident before the next one takes room. In a normal launch it does
  * nothing.
  *
- * The compiler may move loads through const __restrict__ pointers ahead of this call. The code that CUDA 13.0
- * makes for sm_90 was looked at: it does not. */
+ * The compiler may move loads through const __restrict__ pointers ahead of this call. We checked the code that CUDA
+ * 13.0 generates for sm_90: it does not. */
 static __device__ __forceinline__ void karst_cuda_begin()
 {
 #if __CUDA_ARCH__ >= 900
@@ -59,9 +59,9 @@ static inline cudaError_t karst_cuda_launch(const struct karst_cuda *cuda, void 
   return karst_cuda_launch_with(cuda, true, kernel, grid, threads, arguments...);
 }
 
-/* When the kernel before has ended: for one that lives on the first-level cache. Blocks of threads that come early to a
- * multiprocessor have of it what the shared memory of those before them leaves. After a sweep by tiles a matrix product
- * took 334 us so and takes 195 on its own (b = 3, H200). */
+/* After the kernel before has ended: for a kernel that depends on the first-level cache. A thread block that comes
+ * early to a multiprocessor has only the cache that the shared memory of earlier thread blocks leaves. After a sweep by
+ * tiles a matrix product took 334 us if launched early, and 195 on its own (b = 3, H200). */
 template <typename... P>
 static inline cudaError_t karst_cuda_launch_after(const struct karst_cuda *cuda, void (*kernel)(P...), unsigned grid,
                                                   unsigned threads, std::common_type_t<P>... arguments)

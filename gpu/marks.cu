@@ -1,8 +1,8 @@
 /* marks.cu - timestamps in the stream of a context: CUDA events. */
 #include "gpu/cuda.h"
 
-/* An error of these functions must not be taken for one of a later launch, which looks at the last error. A broken
- * device is reported again by the next call. */
+/* Clears errors of these functions: a later launch, which checks the last error, must not report them. A broken device
+ * is reported again by the next call. */
 static bool succeeded(cudaError_t error)
 {
   if (error != cudaSuccess) cudaGetLastError();

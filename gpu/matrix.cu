@@ -28,7 +28,7 @@ enum {
   SMALL_THREADS = 128 /* of a thread block for small blocks */
 };
 
-/* What y is multiplied by. */
+/* The vectors that y is multiplied by in dot products, and the partial sums. */
 struct factors {
   const double *with[2]; /* NULL: y itself */
   double *part;          /* [COUNT] times as many as there are thread blocks */
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(THREADS)
 struct split {
   int lanes;    /* that take a row's blocks in turn; a power of two */
   int ahead;    /* blocks that a lane loads before it uses the first */
-  int resident; /* thread blocks of a multiprocessor: without a bound the compiler puts loads off to save registers */
+  int resident; /* thread blocks of a multiprocessor: without a bound the compiler delays loads to save registers */
 };
 constexpr split SPLITS[] = {{4, 2, 8}, {1, 4, 7}, {4, 1, 8}, {1, 2, 5}, {4, 2, 6}, {2, 2, 8}, {4, 1, 8}};
 
@@ -143,7 +143,8 @@ template <int COUNT, bool PAIRED> __device__ __forceinline__ void load(const dou
   }
 }
 
-/* Adds to sum what every LANES-th of the count blocks of a row contributes. value and column are those of the first. */
+/* Adds to sum the contribution of every LANES-th of the count blocks of a row. value and column are those of the
+ * first. */
 template <int B, bool PAIRED>
 __device__ __forceinline__ void add_blocks(int64_t count, const double *__restrict__ value,
                                            const karst_index *__restrict__ column, const double *__restrict__ x,

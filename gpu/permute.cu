@@ -1,8 +1,7 @@
-/* permute.cu - permutes a matrix's pattern in device memory, where it is already: P A P^T, and which block of A each of
- * its blocks is.
+/* permute.cu - permutes a matrix's pattern in device memory: P A P^T, and the source of each of its blocks in A.
  *
- * A thread takes a row and sorts it by insertion. Rows that are too long for that are gathered behind one another and
- * sorted as the segments of one list. */
+ * A thread takes a row and sorts it by insertion. Rows that are too long for that are gathered into one list and sorted
+ * as its segments. */
 #include "gpu/ilu/ilu_cuda.h"
 
 #include <cub/device/device_segmented_sort.cuh>
@@ -22,12 +21,12 @@ struct patterns {
   karst_index *start, *column, *source;
 };
 
-/* Entries of the permutation that make it none, and the long rows with all of their blocks. */
+/* The number of invalid entries of the permutation, and the long rows with all of their blocks. */
 struct tally {
   unsigned long long faults, rows, blocks;
 };
 
-/* The long rows, in any order, and their blocks behind one another; device memory. */
+/* The long rows, in any order, and their blocks one row after another; device memory. */
 struct long_rows {
   int64_t count, blocks;
   karst_index *memory;

@@ -1,4 +1,4 @@
-/* queue.h - loads and copies that are queued where they stand in the program, while the thread goes on. */
+/* queue.h - asynchronous loads and copies that the compiler leaves at their place in the program. */
 #ifndef KARST_GPU_QUEUE_H
 #define KARST_GPU_QUEUE_H
 
@@ -22,7 +22,7 @@ template <int SIZE> static __device__ __forceinline__ void karst_queue_copy(doub
 #endif
 }
 
-/* Waits for the copies that this thread has queued; __syncwarp or __syncthreads makes those of others seen. */
+/* Waits for this thread's queued copies; __syncwarp or __syncthreads makes those of other threads visible. */
 static __device__ __forceinline__ void karst_await_copies()
 {
 #if __CUDA_ARCH__ >= 800
@@ -30,8 +30,8 @@ static __device__ __forceinline__ void karst_await_copies()
 #endif
 }
 
-/* Loads that the compiler leaves where they stand in the program; 0 where there is nothing to load. The first is for
- * memory that does not change while the kernel runs. */
+/* Loads that the compiler leaves at their place in the program; 0 if there is nothing to load. The first is for memory
+ * that does not change while the kernel runs. */
 static __device__ __forceinline__ double karst_load_constant(bool there, const double *from)
 {
   double value;

@@ -1,9 +1,9 @@
-/* residual.cu - checks a claim to have converged. A thread makes one scalar row. These kernels are called rarely and
- * were never tuned.
+/* residual.cu - verifies convergence. A thread computes one scalar row. These kernels are called rarely and were never
+ * tuned.
  *
- * One makes |b| + |A| |x|, which bounds the rounding errors of b - A x. The other makes b - A x to twice the working
- * precision. Its sums are those of cpu/residual.c, in the same order; the intrinsics keep the compiler from contracting
- * a product with a sum. */
+ * One computes |b| + |A| |x|, which bounds the rounding errors of b - A x. The other computes b - A x to twice the
+ * working precision. Its sums are those of cpu/residual.c, in the same order; the intrinsics keep the compiler from
+ * contracting a product with a sum. */
 #include "gpu/cuda.h"
 
 extern "C" {

@@ -1,26 +1,26 @@
-/* size.h - the sizes of pivot blocks that are summed in registers; lib/backend/dense.h says what they are for.
+/* size.h - the sizes of pivot blocks that are summed in registers; lib/backend/dense.h explains their purpose.
  *
- * Of each entry of such a sum a thread keeps the largest absolute value that it has had. The sum of the absolute
- * values in lib/backend/dense.h is between this and as many times this as there are products, which counts where there
- * are many of them (karst_size_of_many). The high word of the double suffices, and is kept as a float: floats ascend as
- * their bits do, so that one instruction takes the absolute value of a new partial sum into account. Numbers from
- * 2^1017 on are NaN as floats and are not taken into account. */
+ * For each entry of such a sum a thread keeps the largest absolute partial sum. The sum of the absolute values in
+ * lib/backend/dense.h is between this and this times the number of products, which matters if there are many
+ * (karst_size_of_many). The high word of the double suffices. It is kept as a float: floats ascend as their bits do, so
+ * that one instruction includes the absolute value of a new partial sum. Numbers from 2^1017 on are NaN as floats and
+ * are ignored. */
 #ifndef KARST_GPU_SIZE_H
 #define KARST_GPU_SIZE_H
 
 #include "gpu/cuda.h"
 
-/* How many times their final size the partial sums of a block may have had where nothing looks closer: a power of
- * two, as it changes high words. */
+/* How many times their final size the partial sums of a block may have had without a closer check: a power of two, as
+ * it changes high words. */
 enum { KARST_SIZE_LOST = 10 << 20 };
 
 static __device__ __forceinline__ float karst_size(double x) { return fabsf(__int_as_float(__double2hiint(x))); }
 
 static __device__ __forceinline__ float karst_size_after(float size, double x) { return fmaxf(size, karst_size(x)); }
 
-/* The size of a sum of products, given the largest absolute value: from 4 on it grows with their number, as the sum of
- * the absolute values does where each product takes about as much of it. Without that a star of 35 arms has been seen
- * to leave more in its centre than its largest partial sum explains. */
+/* The size of a sum of products, given the largest absolute value. From 4 products on it grows with their number, as
+ * the sum of the absolute values does if each product contributes about equally. Without that, a star of 35 arms was
+ * seen to leave a larger remainder in its centre than its largest partial sum explains. */
 static __device__ __forceinline__ float karst_size_of_many(float size, int products)
 {
   enum { FEW = 30, EXPONENT = 20 }; /* 3 has so many zeros before its first bit */

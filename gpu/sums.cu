@@ -1,8 +1,8 @@
 /* sums.cu - dot products and linear combinations on the GPU. Each vector moves through memory once.
  *
- * A sum is taken in two stages: each thread block adds up its part of the vectors, and the block that is the last to be
- * done adds up the parts. Which elements make a part depends on n alone, and both stages add in a fixed order: a sum
- * has the same bits in every run and on every GPU. */
+ * A sum is taken in two stages: each thread block sums its part of the vectors, and the last block to finish sums the
+ * parts. The parts depend on n alone, and both stages add in a fixed order: a sum has the same bits in every run and on
+ * every GPU. */
 #include "gpu/reduce.h"
 
 namespace
@@ -73,7 +73,7 @@ void launch_dots(const karst_cuda *cuda, int64_t n, int count, const vectors *x,
   karst_cuda_launch(cuda, dots<BATCH>, sum_grid(n), THREADS, n, count, *x, y, cuda->partial, cuda->ticket, result);
 }
 
-/* Threads that add up the parts that many thread blocks have left: one block, whose threads have a few parts each. */
+/* Threads that sum the parts of many thread blocks: one thread block, whose threads have a few parts each. */
 enum { ADDERS = 1024 };
 
 __global__ void __launch_bounds__(ADDERS) add_parts(unsigned parts, int count, const double *partial, double *result)
