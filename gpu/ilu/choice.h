@@ -10,7 +10,7 @@
 #include "lib/backend/ilu_kernels.h"
 #include "lib/backend/machine.h"
 
-/* What the choice depends on. */
+/* The input of the choice. */
 typedef struct karst_ilu_shape {
   int block_size;
   int64_t rows;       /* block rows, at least one */
@@ -22,7 +22,7 @@ typedef struct karst_ilu_shape {
   int64_t products, most_products; /* there are at most so many, and of one row; 0: not counted */
 } karst_ilu_shape;
 
-/* The ways to factor. */
+/* The factorization kernels. */
 enum karst_ilu_factor_kind {
   KARST_ILU_FACTOR_ROW,   /* one warp makes one block row, or two, in shared memory: factor_row.cu */
   KARST_ILU_FACTOR_SLICE, /* one warp makes as many block rows as it has lanes for: factor_slice.cu */
@@ -33,13 +33,13 @@ enum karst_ilu_factor_kind {
 
 enum { KARST_ILU_ROW_ELEMENTS = 1536 }; /* of a row in shared memory with KARST_ILU_FACTOR_ROW, at most */
 
-/* Returns the way to factor with lists of the products. A row that is not measured yet is taken to fit: where the
- * answer is KARST_ILU_FACTOR_ROW, the caller measures the longest row with its padding and asks again. */
+/* Returns the factorization with lists of the products. A row that was not measured is assumed to fit. If the answer is
+ * KARST_ILU_FACTOR_ROW, the caller measures the longest row with its padding and calls again. */
 static inline enum karst_ilu_factor_kind karst_ilu_choose_listed(const karst_ilu_shape *shape)
 {
   enum { MANY = 10 }; /* neighbours of a row on average: fewer leave lanes of a warp without work */
   const int64_t elements = (int64_t)shape->block_size * shape->block_size * shape->longest;
-  if (shape->modified) return KARST_ILU_FACTOR_BLOCK; /* no other adds up the dropped products */
+  if (shape->modified) return KARST_ILU_FACTOR_BLOCK; /* only this one sums the dropped products */
   /* The others hold blocks in registers. */
   if (shape->block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE) return KARST_ILU_FACTOR_BLOCK;
   /* These blocks nearly fill a tile of 8 by 8. */
@@ -48,8 +48,8 @@ static inline enum karst_ilu_factor_kind karst_ilu_choose_listed(const karst_ilu
   return elements <= KARST_ILU_ROW_ELEMENTS ? KARST_ILU_FACTOR_ROW : KARST_ILU_FACTOR_SLICE;
 }
 
-/* Tells whether products are looked for, which KARST_ILU_FACTOR_BLOCK alone does: where lists of them would take much
- * more memory than the factors, or where a few lanes would go through a long one alone. */
+/* Returns whether products are searched for, which only KARST_ILU_FACTOR_BLOCK does: if lists of them would take much
+ * more memory than the factors, or if a few lanes would work on a long one alone. */
 static inline bool karst_ilu_searches(const karst_ilu_shape *shape)
 {
   enum { MANY = 64, LONG = 4096 };
@@ -57,15 +57,15 @@ static inline bool karst_ilu_searches(const karst_ilu_shape *shape)
          (shape->most_products > LONG && karst_ilu_choose_listed(shape) == KARST_ILU_FACTOR_SLICE);
 }
 
-/* Tells whether a matrix that is solved tile by tile is to be factored so as well, if every tile finds room: of larger
- * blocks too few find room in registers. */
+/* Returns whether a matrix that is solved tile by tile is factored so as well, if every tile finds room: larger blocks
+ * leave room for too few in registers. */
 static inline bool karst_ilu_may_factor_tiles(const karst_ilu_shape *shape)
 {
   return !shape->modified && shape->block_size <= KARST_ILU_SLICE_LARGEST;
 }
 
-/* Returns how many scalar rows a warp of KARST_ILU_FACTOR_ROW makes at a time. There are two where a level has so many
- * rows for each multiprocessor that warps for the next levels are short. */
+/* Returns how many scalar rows a warp of KARST_ILU_FACTOR_ROW makes at a time: two if a level has so many rows for each
+ * multiprocessor that warps for the next levels are short. */
 static inline int karst_ilu_choose_rows_of_warp(const karst_ilu_shape *shape)
 {
   enum { MANY = 7 };
@@ -75,11 +75,11 @@ static inline int karst_ilu_choose_rows_of_warp(const karst_ilu_shape *shape)
              : 1;
 }
 
-/* The ways to solve with the triangles. */
+/* The kernels of the triangular solves. */
 enum karst_ilu_sweep_kind {
   KARST_ILU_SWEEP_DATAFLOW, /* one launch, warps wait for each other: dataflow.cu */
   KARST_ILU_SWEEP_LEVEL,    /* a launch for each level: level.cu */
-  KARST_ILU_SWEEP_JACOBI,   /* Jacobi sweeps in the triangles' place: jacobi.cu */
+  KARST_ILU_SWEEP_JACOBI,   /* Jacobi sweeps replace the triangular solves: jacobi.cu */
   KARST_ILU_SWEEP_TILES,    /* one launch for both triangles, a warp a tile: tile_sweep.cu */
   KARST_ILU_SWEEPS
 };
@@ -94,7 +94,7 @@ static inline enum karst_ilu_sweep_kind karst_ilu_choose_sweep(karst_trisolve tr
   return trisolve == KARST_TRISOLVE_AUTO && levels <= FEW ? KARST_ILU_SWEEP_LEVEL : KARST_ILU_SWEEP_DATAFLOW;
 }
 
-/* Tells whether rows are to be solved tile by tile: where the user asks for it, or leaves the choice and that suits.
+/* Returns whether rows are solved tile by tile: if the user asks for it, or if auto finds that it is faster.
  * neighbours: of L and U together. tiling NULL: none. */
 static inline bool karst_ilu_choose_tiles(const karst_machine *machine, karst_trisolve trisolve, int64_t rows,
                                           int64_t neighbours, int block_size, const karst_tiling *tiling)
@@ -126,14 +126,14 @@ static inline int karst_ilu_choose_parts(int b, int64_t slots, int64_t neighbour
  * and twice as many each time. */
 enum { KARST_ILU_LONG = 64, KARST_ILU_LONG_LIMITS = 24 };
 
-/* What the choice of a limit depends on. For each limit: how many rows have more neighbours, and how many these have
- * together. */
+/* The input of the choice of a limit. For each limit: the number of rows with more neighbours, and the sum of these
+ * neighbours. */
 typedef struct karst_ilu_long_rows {
   unsigned long long rows[KARST_ILU_LONG_LIMITS], neighbours[KARST_ILU_LONG_LIMITS];
 } karst_ilu_long_rows;
 
-/* Returns the number of the limit beyond which rows are long, or -1 where no row is. Either a level has few such
- * rows on average, for many would fill the device by themselves; or they are much longer than the average row. */
+/* Returns the number of the limit beyond which rows are long, or -1 if no row is. Either a level has few such rows on
+ * average, because many would fill the device by themselves; or they are much longer than the average row. */
 static inline int karst_ilu_choose_long(const karst_ilu_long_rows *found, int64_t rows, int64_t neighbours,
                                         int64_t levels)
 {

@@ -1,4 +1,4 @@
-/* ilu_cuda.h - the factors of block ILU as the GPU keeps them, and how its kernels hand values to each other.
+/* ilu_cuda.h - the factors of block ILU on the GPU, and how its kernels pass values to each other.
  *
  * The rows of a triangle are numbered by slots, level set after level set. A slice is group = max(1, 32 / b) slots, as
  * many block rows as one warp has lanes for; lane q b + r of the warp works on scalar row r of the slice's block row q.
@@ -7,11 +7,11 @@
  *
  *     value[(e b + c) group b + q b + r]
  *
- * so that what a warp reads at once is contiguous. In U' the inverse diagonal block comes first. Neighbours stand in
- * ascending order of their slots, so that those for which a row waits longest come last. Exceptions: rows of more than
- * KARST_ILU_SORTED neighbours, L where the pattern is not symmetric, and both triangles where products are not listed
- * (factor_search.cu); there they stand in the order of elimination.
- * Only in a symmetric pattern do the levels of L say which pivots of a row have to be eliminated before which.
+ * so that a warp reads contiguous memory. In U' the inverse diagonal block comes first. Neighbours are in ascending
+ * order of their slots, so that those for which a row waits longest come last. They are in the order of elimination
+ * instead in rows of more than KARST_ILU_SORTED neighbours, in L if the pattern is not symmetric, and in both triangles
+ * if products are not listed (search/factor_search.cu). Only in a symmetric pattern do the levels of L determine which
+ * pivots of a row have to be eliminated before which.
  *
  * The vectors of a sweep are in slot order too, which makes the values that a warp waits for contiguous as well. */
 #ifndef KARST_GPU_ILU_ILU_CUDA_H
@@ -31,21 +31,21 @@ typedef struct karst_ilu_product {
   karst_index left, right;
 } karst_ilu_product;
 
-/* The same for a whole block row of A - L U at once: entry p of the row is the left factor, entry e what is made, in
- * place as p << 16 | e; entries of L first, then D and U', as in their slices. */
+/* The same for a whole block row of A - L U: entry p of the row is the left factor and entry e the result, in place as
+ * p << 16 | e; entries of L first, then D and U', as in their slices. */
 typedef struct karst_ilu_row_product {
   karst_index right;
   unsigned place;
 } karst_ilu_row_product;
 
-/* The products that the pattern has no place for, by the slots of L: those of a row are numbers list[slot] up to
- * list[slot + 1]. Device memory. */
+/* The dropped products, which the pattern has no block for, by the slots of L: those of a row are numbers list[slot] up
+ * to list[slot + 1]. Device memory. */
 typedef struct karst_ilu_dropped_list {
   int64_t *list; /* [rows + 1] */
   karst_ilu_product *product;
 } karst_ilu_dropped_list;
 
-/* Where a block row stands in the two triangles: its first blocks, and how many slots for blocks it has. */
+/* The position of a block row in the two triangles: its first blocks, and its number of block slots. */
 typedef struct alignas(2 * sizeof(karst_index)) karst_ilu_row {
   karst_index lower, upper;
   int lower_length, upper_length;
@@ -60,7 +60,7 @@ typedef struct karst_triangle {
   karst_index sorted;  /* rows of at most so many neighbours have them in the order of their slots */
   karst_index *row;    /* [rows] the row in each slot */
   karst_index *other;  /* [rows] the slot of the same row in the other triangle */
-  karst_index tasks;   /* a task is the part of a slice that lies in one level: its rows need nothing of each other */
+  karst_index tasks;   /* a task is the part of a slice that lies in one level: its rows are independent */
   karst_index *task;   /* [tasks + 1] the first slot of each */
   int64_t *start;      /* [slots / group + 1] the first entry of each slice */
   int64_t blocks;      /* group * entries */
@@ -72,7 +72,7 @@ typedef struct karst_triangle {
   karst_ilu_product *product;
 } karst_triangle;
 
-/* What the factorization reports, in device memory. */
+/* The report of the factorization, in device memory. */
 typedef struct karst_ilu_statistics_cuda {
   unsigned long long first; /* the first bad row times 4 plus a karst_ilu_fault; all ones: none */
   unsigned long long shifted;
@@ -87,10 +87,10 @@ enum { KARST_ILU_SORTED = 64 };
 struct karst_ilu_factor_variant;
 struct karst_ilu_sweep_variant;
 
-/* The plan. The values of both triangles and what is found in them are common to all kernels; what one way of factoring
- * or of solving needs besides is its own state, which follows from the pattern, and work space, which no other file
- * knows. The plan of an analysis has no value, x, statistics and work; that of a factorization has its own of these,
- * and refers to the analysis's arrays in all else. */
+/* The plan. All kernels share the values of both triangles and the statistics. A factorization or a solve keeps its
+ * other data in a state of its own, which depends on the pattern, and in work space; no other file reads these. The
+ * plan of an analysis has no value, x, statistics and work. That of a factorization has these, and refers to the
+ * analysis's arrays for all else. */
 typedef struct karst_ilu_cuda {
   karst_triangle lower, upper; /* upper: D^-1 and U' */
   int block_size;
@@ -127,37 +127,36 @@ typedef struct karst_ilu_pattern_cuda {
   karst_ilu_levels_cuda lower, upper;
 } karst_ilu_pattern_cuda;
 
-/* A way to factor. The rule by which one is chosen is in choice.h; tile_factor.cu is tried before. */
+/* A factorization. choice.h has the rule that chooses one; tile_factor.cu is tried first. */
 typedef struct karst_ilu_factor_variant {
-  /* Makes what launch needs besides the triangles, from their pattern, that of A and the shape: the lists of products,
-   * the grid, and factor_state. What an analyse that fails has taken, forget gives back; NULL where there is no
+  /* Makes the inputs of launch besides the triangles, from their pattern, that of A and the shape: the lists of
+   * products, the grid, and factor_state. forget frees them, also after analyse has failed; NULL without
    * factor_state. */
   karst_status (*analyse)(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
                           const karst_ilu_shape *shape, karst_ilu_analysis *analysis);
   void (*forget)(karst_context *context, karst_ilu_cuda *plan);
   /* Queues the factorization of A, which reports into statistics. shift is that of the kernel table. */
   void (*launch)(karst_context *context, const karst_matrix *A, double shift, const karst_ilu_cuda *plan);
-  /* Takes work space into factor_work, and gives back what it took, also when it failed; both NULL where there is
-   * none. */
+  /* Takes work space into factor_work, and frees it, also after a failure; both NULL without work space. */
   karst_status (*plan)(karst_context *context, karst_ilu *ilu);
   void (*destroy)(karst_context *context, karst_ilu_cuda *plan);
   bool by_tiles; /* the values are stored for the sweeps by tiles, and the triangles have no memory for them */
 } karst_ilu_factor_variant;
 
-/* A way to solve with the triangles, by the name that users know it by. */
+/* A kernel for the triangular solves, under its name for users. */
 typedef struct karst_ilu_sweep_variant {
   const char *name;
   const char *help; /* some words on it for a message */
-  /* Makes what solve needs besides the triangles, from their pattern, into sweep_state. What an analyse that fails has
-   * taken, forget gives back. Both NULL where there is none. */
+  /* Makes the inputs of solve besides the triangles, from their pattern, in sweep_state. forget frees them, also after
+   * analyse has failed. Both NULL without sweep_state. */
   karst_status (*analyse)(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu_analysis *analysis);
   void (*forget)(karst_context *context, karst_ilu_cuda *plan);
-  /* Queues what follows values that the triangles have got; NULL: nothing. */
+  /* Queues the work that has to follow new values of the triangles; NULL: nothing. */
   void (*load)(karst_context *context, const karst_ilu_cuda *plan);
   /* Queues z = (L D U')^-1 r, or an approximation of it. */
   void (*solve)(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z);
-  /* Makes what belongs to the factorization, whose triangles have their values' memory by now, into sweep_work. What a
-   * plan that fails has taken, destroy gives back. Both NULL where there is none. */
+  /* Makes the data of the factorization in sweep_work; its triangles have the memory of their values by now. destroy
+   * frees them, also after plan has failed. Both NULL without sweep_work. */
   karst_status (*plan)(karst_context *context, karst_ilu *ilu);
   void (*destroy)(karst_context *context, karst_ilu_cuda *plan);
 } karst_ilu_sweep_variant;
@@ -166,15 +165,15 @@ extern const karst_ilu_factor_variant karst_ilu_factor_row_cuda;   /* factor_row
 extern const karst_ilu_factor_variant karst_ilu_factor_slice_cuda; /* factor_slice.cu */
 extern const karst_ilu_factor_variant karst_ilu_factor_mma_cuda;   /* factor_mma.cu */
 extern const karst_ilu_factor_variant karst_ilu_factor_block_cuda; /* factor_search.cu */
-/* tile_factor.cu, for plans that solve by tiles. Its analyse leaves factor_state NULL where a tile finds no room, and
- * then another has to be taken. */
+/* tile_factor.cu, for plans that solve by tiles. If a tile finds no room, its analyse leaves factor_state NULL, and
+ * another factorization has to be chosen. */
 extern const karst_ilu_factor_variant karst_ilu_factor_tiles_cuda;
 extern const karst_ilu_sweep_variant karst_ilu_sweep_dataflow_cuda; /* dataflow.cu */
 extern const karst_ilu_sweep_variant karst_ilu_sweep_level_cuda;    /* level.cu */
 extern const karst_ilu_sweep_variant karst_ilu_sweep_jacobi_cuda;   /* jacobi.cu */
 extern const karst_ilu_sweep_variant karst_ilu_sweep_tiles_cuda;    /* tile_sweep.cu */
 
-/* Where each row stands and what it is made of, for a warp that makes whole rows; arrays in device memory. */
+/* The position and the products of each row, for a warp that makes whole rows; arrays in device memory. */
 typedef struct karst_ilu_row_lists {
   karst_index tasks;  /* one or two rows of one level of L */
   karst_index *task;  /* [tasks + 1] the first slot of each */
@@ -183,9 +182,9 @@ typedef struct karst_ilu_row_lists {
   karst_ilu_row_product *product;
 } karst_ilu_row_lists;
 
-/* pattern.cu: rows and columns, from the host's or from A; level sets, and the rows by levels, into arrays
- * [rows]. What is left when they fail, release gives back. Like all that makes an analysis, they take work space, and
- * the end of that is their callers'. */
+/* pattern.cu: rows and columns, from the host's or from A; level sets, and the rows by levels, into arrays [rows].
+ * After a failure the caller calls release. Like all that makes an analysis, they take work space, and their callers
+ * end its use. */
 karst_status karst_ilu_pattern_create_cuda(karst_context *context, const karst_matrix *A, karst_ilu_analysis *analysis,
                                            karst_ilu_pattern_cuda *pattern);
 karst_status karst_ilu_find_levels_cuda(karst_context *context, karst_index rows, karst_ilu_pattern_cuda *pattern,
@@ -207,7 +206,7 @@ void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t);
 karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
                                     karst_ilu_analysis *analysis);
 /* The same by the tiles of the analysis, for blocks of up to KARST_ILU_SLICE_LARGEST. *fits: whether each tile finds
- * room; else the caller destroys the analysis. */
+ * room; if not, the caller destroys the analysis. */
 karst_status karst_ilu_analyse_by_tiles_cuda(karst_context *context, const karst_matrix *A,
                                              karst_ilu_analysis *analysis, bool *fits);
 void karst_ilu_analysis_destroy_cuda(karst_context *context, karst_ilu_analysis *analysis);
@@ -285,14 +284,14 @@ enum { KARST_ILU_THREADS = 128 }; /* of a block, in kernels of warps that wait f
 #ifdef __CUDACC__
 /* ---- values that carry their own flag ----
  *
- * A NaN with all bits set stands for "not there yet". 8-byte stores are indivisible, so a thread that reads
- * anything else has the value, and no fence is needed. A NaN that was computed is stored with other bits. */
+ * A NaN with all bits set means "absent". 8-byte stores are indivisible, so a thread that reads anything else has the
+ * value, and no fence is needed. A NaN that was computed is stored with other bits. */
 
 static __device__ __forceinline__ bool karst_is_absent(double x) { return __double2hiint(x) == -1; }
 
 static __device__ __forceinline__ double karst_absent() { return __longlong_as_double(-1); }
 
-/* Past the first-level cache, which does not see what other multiprocessors store. */
+/* Bypasses the first-level cache, which does not see the stores of other multiprocessors. */
 static __device__ __forceinline__ double karst_look(const double *x)
 {
   double value;
@@ -314,7 +313,7 @@ static __device__ __forceinline__ void karst_publish(double *x, double value)
 #endif
 }
 
-/* Element (r, c) of a block. Its number is not negative: division by constants is cheaper then. */
+/* Element (r, c) of a block. Its number is not negative, which makes division by constants cheaper. */
 template <int B>
 static __device__ __forceinline__ double *karst_ilu_element(const karst_triangle &t, karst_index block, int r, int c)
 {

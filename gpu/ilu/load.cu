@@ -1,6 +1,6 @@
-/* load.cu - brings factors that exist into the slices of the triangular solves: L as it is, D_i^-1 from U_ii = D_i, and
- * U'_ij = D_i^-1 U_ij (Yang, Liu, He, Chen, equation (5)). D_i stands for A_ii - sum_k L_ik U_ki and is judged as that
- * sum. Rows need nothing of each other's results. */
+/* load.cu - loads finished factors into the slices of the triangular solves: L as it is, D_i^-1 from U_ii = D_i, and
+ * U'_ij = D_i^-1 U_ij (Yang, Liu, He, Chen, equation (5)). D_i is judged as the sum A_ii - sum_k L_ik U_ki, which it
+ * approximates. Rows are independent. */
 #include "gpu/ilu/pivot_repair.h"
 
 #include "gpu/block_inverse.h"
@@ -50,7 +50,7 @@ template <typename visitor> __device__ void each_product(const loading &from, in
   }
 }
 
-/* Makes the size of D_i, which is pivot, element r, c. The last of the partial sums is pivot itself. */
+/* Computes the size of D_i, which is pivot, element r, c. The last of the partial sums is pivot itself. */
 __device__ double size_of_element(const loading &from, int b, int64_t slot, karst_index diagonal, double pivot, int r,
                                   int c)
 {

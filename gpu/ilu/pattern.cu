@@ -99,7 +99,7 @@ karst_status upload(karst_context *context, const karst_ilu_analysis *analysis, 
   return status;
 }
 
-/* What a lane that looks for the level of its row has come to. */
+/* The state of a lane that looks for the level of its row. */
 struct search {
   karst_index row, begin, end; /* begin .. end - 1: the neighbours not yet looked at, the nearest one last */
   karst_index next;            /* of these the first, its place in the order of elimination */
@@ -140,7 +140,7 @@ __device__ __forceinline__ void meet(const level_search &t, karst_index level, s
   turn(t, s);
 }
 
-/* What the search counts, of both triangles; 0 at first. */
+/* The counts of the search, of both triangles; 0 at first. */
 struct search_counts {
   unsigned long long highest[2]; /* of all levels */
   unsigned long long taken[2];   /* groups of 32 rows */
@@ -154,8 +154,8 @@ __device__ int64_t take_number(unsigned long long *taken)
   return (int64_t)__shfl_sync(~0u, number, 0);
 }
 
-/* Both triangles at once, each by every other block of threads. Warps take 32 rows after another in the order of
- * elimination, so that the first row whose level is not known is always that of a warp under way. */
+/* Both triangles at once, each by every other thread block. Warps take 32 consecutive rows at a time in the order of
+ * elimination, so that the first row whose level is not known always belongs to a running warp. */
 __global__ void __launch_bounds__(KARST_ILU_THREADS)
     find_levels(level_search lower, level_search upper, search_counts *counts)
 {

@@ -1,20 +1,20 @@
-/* pivot_repair.h - how a factorization reports rows that fail, and what replaces a pivot block that has no inverse: with a
- * shift R a multiple of the unit matrix, R times the largest absolute entry of the block row of A - L U, or of A where
- * the row has none but zeros. */
+/* pivot_repair.h - how a factorization reports rows that fail, and the replacement of a singular pivot block: with a shift R a
+ * multiple of the unit matrix, R times the largest absolute entry of the block row of A - L U, or of A if the row is
+ * zero. */
 #ifndef KARST_GPU_ILU_PIVOT_REPAIR_H
 #define KARST_GPU_ILU_PIVOT_REPAIR_H
 
 #include "gpu/ilu/ilu_cuda.h"
 
 #ifdef __CUDACC__
-/* Reports a row. The first of all rows stays; of its faults, that of the smallest number. */
+/* Reports a row. The first of all rows is kept; of its faults, the one with the smallest number. */
 static __device__ __forceinline__ void karst_ilu_report_row(karst_ilu_statistics_cuda *statistics, karst_index row,
                                                             karst_ilu_fault fault)
 {
   atomicMin(&statistics->first, 4 * (unsigned long long)row + fault);
 }
 
-/* Reports the row of a pivot that has no inverse, for that reason. */
+/* Reports the row of a singular pivot, with the reason. */
 static __device__ __forceinline__ void karst_ilu_report_pivot(karst_ilu_statistics_cuda *statistics, karst_index row,
                                                               karst_reason reason)
 {
@@ -22,8 +22,8 @@ static __device__ __forceinline__ void karst_ilu_report_pivot(karst_ilu_statisti
                        reason == KARST_SINGULAR_BLOCK ? KARST_FAULT_SINGULAR : KARST_FAULT_PIVOT_NOT_FINITE);
 }
 
-/* Returns the diagonal elements of what replaces the inverse of a pivot that has none, 0 where nothing does. One thread
- * of the row reports that. largest: of the row, may be 0 without a shift. */
+/* Returns the diagonal elements of the replacement of a singular pivot's inverse, or 0 if it is not replaced. One
+ * thread of the row reports that. largest: of the row, may be 0 without a shift. */
 static __device__ __forceinline__ double karst_ilu_replace_pivot(karst_reason reason, double shift, double largest,
                                                                  karst_index row, bool reports,
                                                                  karst_ilu_statistics_cuda *statistics)

@@ -1,8 +1,8 @@
-/* plan.cu - the analysis of block ILU on the GPU: both triangles laid out in slices (ilu_cuda.h), made on the GPU
- * itself from the patterns and the level sets (pattern.cu); and which kernels are to factor and to solve, by the rules
- * of choice.h. Then the plan of a factorization, which adds its values and work space to that.
+/* plan.cu - the analysis of block ILU on the GPU: both triangles laid out in slices (ilu_cuda.h), made on the GPU from
+ * the patterns and the level sets (pattern.cu); and the kernels for the factorization and the solve, chosen by the
+ * rules of choice.h. The plan of a factorization adds values and work space.
  *
- * What is left on the host is a pass over the level starts. */
+ * The host only passes over the level starts. */
 #include "lib/base/search.h"
 #include "gpu/ilu/tiles/tile_sweep.h"
 
@@ -154,7 +154,7 @@ karst_status find_pattern(karst_context *context, const karst_matrix *A, karst_i
   return status;
 }
 
-/* Which rows have their neighbours sorted, where any are to have. */
+/* The rows whose neighbours are sorted, if any are. */
 karst_status choose_order(karst_context *context, const karst_ilu_analysis *analysis,
                           const karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan)
 {
@@ -240,7 +240,7 @@ void choose_sweep(karst_context *context, karst_trisolve trisolve, karst_ilu_ana
                (long long)lower, (long long)upper);
 }
 
-/* What the choice of a way to factor depends on, but for the bounds of its rows. */
+/* The input of the choice of a factorization, without the bounds of its rows. */
 karst_ilu_shape shape_of(const karst_context *context, const karst_ilu_pattern_cuda *pattern,
                          const karst_ilu_analysis *analysis)
 {
@@ -255,7 +255,7 @@ karst_ilu_shape shape_of(const karst_context *context, const karst_ilu_pattern_c
           0};
 }
 
-/* Prepares the sweeps by tiles, and the factorization by tiles where each tile finds room; else factor stays NULL. */
+/* Prepares the sweeps by tiles, and if each tile finds room the factorization by tiles; else factor stays NULL. */
 karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
                            karst_ilu_analysis *analysis)
 {
@@ -270,8 +270,8 @@ karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const 
   return status;
 }
 
-/* Chooses how to factor in slices and makes what that takes. The longest row is measured where the choice depends on
- * it. searches: its products are looked for. */
+/* Chooses a factorization in slices and makes its data. The longest row is measured if the choice depends on it.
+ * searches: its products are searched for. */
 karst_status analyse_factor(karst_context *context, const karst_matrix *A, bool searches,
                             const karst_ilu_pattern_cuda *pattern, karst_ilu_shape *shape, karst_ilu_analysis *analysis)
 {
@@ -286,8 +286,8 @@ karst_status analyse_factor(karst_context *context, const karst_matrix *A, bool 
   return plan->factor->analyse(context, A, pattern, shape, analysis);
 }
 
-/* A factorization that does not go by tiles has slices; sweeps by tiles copy its values from there. Where products
- * are looked for, neighbours are not sorted. */
+/* A factorization that is not by tiles has slices; sweeps by tiles copy its values from there. If products are searched
+ * for, neighbours are not sorted. */
 karst_status analyse_slices(karst_context *context, const karst_matrix *A, bool tiles, karst_ilu_pattern_cuda *pattern,
                             karst_ilu_analysis *analysis)
 {

@@ -1,12 +1,12 @@
-/* table.cu - the CUDA instance of the ILU kernels: its table, and what all ways to factor share, which is the size of
- * the matrix and the report. */
+/* table.cu - the CUDA instance of the ILU kernels: its table, and what all factorizations share: the size of the matrix
+ * and the report. */
 #include "gpu/ilu/ilu_cuda.h"
 
 namespace
 {
 
-/* Raises statistics->norm, which starts as 0, to the largest absolute entry; NaNs are left out. The maximum is taken of
- * the bits, which for numbers that are not negative ascend as the numbers do. */
+/* Raises statistics->norm, which starts as 0, to the largest absolute entry; NaNs are left out. It is the maximum of
+ * the bits, which ascend as the numbers do if these are not negative. */
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     measure(int64_t entries, const double *value, karst_ilu_statistics_cuda *statistics)
 {
@@ -18,14 +18,14 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     atomicMax((unsigned long long *)&statistics->norm, (unsigned long long)__double_as_longlong(largest));
 }
 
-/* Queues what follows the values of the triangles, and reports on them. */
+/* Queues the work that has to follow new values of the triangles, and reports on them. */
 karst_status report_outcome(karst_context *context, const karst_ilu_cuda *plan, karst_factor_outcome *outcome)
 {
   if (plan->sweep->load) plan->sweep->load(context, plan);
   return karst_ilu_report_cuda(context, plan->statistics, outcome);
 }
 
-/* Tells the outcome for a matrix of no rows. */
+/* Returns the outcome for a matrix of no rows. */
 karst_status report_nothing(karst_factor_outcome *outcome)
 {
   *outcome = {KARST_SOUND, -1, 0};

@@ -8,7 +8,7 @@
 
 #include "gpu/size.h"
 
-/* Where a lane works. */
+/* The position of a lane. */
 struct karst_ilu_place {
   int q, r;
   bool active;
@@ -20,13 +20,13 @@ static __device__ __forceinline__ bool karst_any_of_group(const karst_ilu_place 
   return (__ballot_sync(~0u, mine) & at.group) != 0;
 }
 
-/* The same; of a block of one scalar row without asking other lanes. */
+/* The same for a block of one scalar row, without an exchange with other lanes. */
 template <int B> static __device__ __forceinline__ bool karst_any_of_block(const karst_ilu_place &at, bool mine)
 {
   return B == 1 ? mine : karst_any_of_group(at, mine);
 }
 
-/* 1 / x for x well inside the range of normal numbers. Division as the compiler has it has a branch for the others. */
+/* 1 / x for x well inside the range of normal numbers. The compiler's division has a branch for the others. */
 static __device__ __forceinline__ double karst_reciprocal(double x)
 {
   double y;
@@ -37,7 +37,7 @@ static __device__ __forceinline__ double karst_reciprocal(double x)
   return fma(fma(-x, y, 1.0), y, y);
 }
 
-/* By what the pivots of a block are chosen and judged, where a lane has a row of its sizes. */
+/* The scales by which pivots are chosen and judged, where a lane has a row of the block's sizes. */
 template <int B> struct karst_ilu_scales {
   double row_scale; /* 1 over the largest of the lane's row */
   int column[B];    /* the high word of the largest size of each column, with the rows scaled */
@@ -152,8 +152,8 @@ static __device__ __noinline__ karst_reason karst_ilu_invert_any(int b, const do
   return karst_block_inverse(b, block, size, inverse, work, pivot);
 }
 
-/* Makes the lane's row of the inverse by karst_block_inverse, with the whole block in each lane. It is rare, and takes
- * no registers from others as a function of its own. */
+/* Computes the lane's row of the inverse by karst_block_inverse, with the whole block in each lane. It is rare; it is
+ * not inlined, so that it takes no registers from the rest. */
 template <int B>
 static __device__ __noinline__ karst_ilu_inverse_row<B> karst_ilu_invert_whole(karst_ilu_place at,
                                                                                karst_ilu_sized_row<B> row)
@@ -205,8 +205,8 @@ static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_
   return karst_ilu_invert_again<B>(at, reason, row, a);
 }
 
-/* How many times as much as another a pivot has to exceed that is taken without a look at how its block was summed up:
- * partial sums up to KARST_SIZE_LOST times their row and their column do not count then. */
+/* The factor by which a pivot must exceed another to be taken without a check of how its block was summed: partial sums
+ * up to KARST_SIZE_LOST times their row and their column do not matter then. */
 #define KARST_ILU_MARGIN 0x1p21
 
 /* How large a block is that a lane has whole: the exponents of the largest entries of its columns, and of each row the

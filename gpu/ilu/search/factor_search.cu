@@ -117,7 +117,7 @@ __device__ void start_blocks(const large_call &f, const karst_triangle &t, int64
   }
 }
 
-/* Waits for the row of a pivot; what it has stored can be read then, past the first-level cache. */
+/* Waits for the row of a pivot; afterwards its values can be read, bypassing the first-level cache. */
 __device__ __forceinline__ void await_pivot(const large_call &f, const pivot_row &pivot, bool &ready)
 {
   if (ready) return;
@@ -137,7 +137,7 @@ __device__ __forceinline__ double product(int size, block_view left, block_view 
   return sum;
 }
 
-/* Subtracts the products with a pivot: its row of U' is gone through, and row i is searched. */
+/* Subtracts the products with a pivot: walks its row of U' and searches row i. */
 template <int B>
 __device__ void subtract_by_pivot(const search_call &call, const search_row &row, const pivot_row &pivot)
 {
@@ -157,8 +157,8 @@ __device__ void subtract_by_pivot(const search_call &call, const search_row &row
   }
 }
 
-/* The same the other way round: the blocks of row i that follow the pivot are gone through, those of L, of D and of U
- * in turn, and the pivot's row is searched. next: the entry of L after the pivot's. */
+/* The same the other way round: walks the blocks of row i that follow the pivot, those of L, of D and of U in turn, and
+ * searches the pivot's row. next: the entry of L after the pivot's. */
 template <int B>
 __device__ void subtract_by_row(const search_call &call, const search_row &row, const pivot_row &pivot,
                                 karst_index next)

@@ -1,5 +1,5 @@
-/* large_row.h - what a block of threads does with a block row whether it has lists of the products or looks for them
- * (factor_search.cu). Blocks are worked on where they are stored, element after element. */
+/* large_row.h - the work of a thread block on a block row, both with lists of the products and with a search for them
+ * (factor_search.cu). Blocks are processed where they are stored, element after element. */
 #ifndef KARST_GPU_ILU_SEARCH_LARGE_ROW_H
 #define KARST_GPU_ILU_SEARCH_LARGE_ROW_H
 
@@ -146,7 +146,7 @@ __device__ void mark_done(int *done, karst_index slot)
 /* Returns the sizes of the diagonal block that this block of threads has under way. */
 __device__ __forceinline__ double *size_here(const large_call &f) { return f.size + 2LL * blockIdx.x * f.b * f.b; }
 
-/* Inverts the diagonal block of a row. One that has no inverse is replaced or reported. */
+/* Inverts the diagonal block of a row. A singular one is replaced or reported. */
 __device__ void invert_pivot(const large_call &f, const large_row &row, block_view inverse, double *line)
 {
   double largest = 0;
@@ -209,7 +209,7 @@ __device__ double finish_lower(const large_call &f, const large_row &row, double
   return bad;
 }
 
-/* Makes D^-1, U' and L of a row whose blocks are those of A less the products. */
+/* Computes D^-1, U' and L of a row whose blocks are those of A minus the products. */
 __device__ void finish_row(const large_call &f, const large_row &row, double *line)
 {
   const block_view inverse = block_at(f.upper, f.b, row.upper);

@@ -1,5 +1,5 @@
-/* listed_row.h - sums up a block row from lists of its products (gpu/ilu/slices/lists.cu), by a block of threads, once
- * the rows that it needs are marked as done. An element is made by one thread, product after product. */
+/* listed_row.h - sums a block row from lists of its products (gpu/ilu/slices/lists.cu), by a thread block, once the
+ * rows that it needs are marked as done. One thread makes an element, product after product. */
 #ifndef KARST_GPU_ILU_SEARCH_LISTED_ROW_H
 #define KARST_GPU_ILU_SEARCH_LISTED_ROW_H
 
@@ -32,7 +32,7 @@ __device__ void accumulate(const karst_triangle &lower, const karst_triangle &up
   __syncthreads();
 }
 
-/* Waits for the rows that this one needs; the values that they stored can be read then. */
+/* Waits for the rows that this one needs; afterwards their values can be read. */
 __device__ void await_rows(const karst_triangle &lower, int64_t block, int64_t length, const int *done)
 {
   for (int64_t e = threadIdx.x; e < length; e += LISTED_THREADS) {

@@ -144,8 +144,8 @@ __device__ tile accumulate(const karst_triangle &lower, const karst_triangle &up
   return accumulate_block<B, false>(lower, upper, t, A, n, p, size);
 }
 
-/* Asks for what the blocks of a row will be made of, all but the factors, an entry a lane, before the waiting begins:
- * the loads of accumulate depend on each other. Returns a number that is not negative, so that they are not dropped. */
+/* Prefetches the inputs of a row's blocks except the factors, an entry a lane, before the waiting begins: the loads of
+ * accumulate depend on each other. Returns a number that is not negative, so that the compiler keeps the loads. */
 template <int B>
 __device__ karst_index touch_row(const karst_triangle &t, const double *A, int64_t first, int64_t length)
 {
@@ -315,7 +315,7 @@ __device__ double largest_of_row(const karst_triangle &lower, const karst_triang
   return largest_across(largest, 1, 16);
 }
 
-/* Returns what replaces the inverse of a failed pivot, and reports the pivot. */
+/* Returns the replacement of a failed pivot's inverse, and reports the pivot. */
 template <int B>
 __device__ tile replace_pivot(const karst_triangle &lower, const karst_triangle &upper, const double *A, double shift,
                               karst_reason reason, const block_row &row, const place &p,

@@ -63,7 +63,7 @@ template <int B, int ROWS> __device__ __forceinline__ lanes<B, ROWS> lane_here()
   return {lane / B, lane % B};
 }
 
-/* The triangles, what their rows are made of, and the values of A: what the kernel works on. */
+/* The arguments of the kernel: the triangles, the products of their rows, and the values of A. */
 struct matrices {
   karst_triangle lower, upper;
   karst_index tasks;
@@ -294,8 +294,8 @@ __device__ __forceinline__ void start_row(const matrices &m, const karst_ilu_row
   }
 }
 
-/* Whether the partial sums of D were so large that its pivots are better judged with care. column, size: the lane's
- * column of D and what subtract has made of its size; scales: of the entries of D. */
+/* Whether the partial sums of D were so large that its pivots need a careful check. column, size: the lane's column of
+ * D and the size that subtract has found; scales: of the entries of D. */
 template <int B>
 __device__ __forceinline__ bool is_lost(const karst_ilu_place &at, const karst_ilu_scales<B> &scales, int column,
                                         const float (&size)[B])
@@ -369,7 +369,7 @@ __device__ __forceinline__ karst_reason invert(const karst_ilu_place &at, const 
   return careful.reason;
 }
 
-/* Makes row r of what replaces the inverse of a failed pivot, and reports the pivot. All lanes of the warp take
+/* Computes row r of the replacement of a failed pivot's inverse, and reports the pivot. All lanes of the warp take
  * part, whether the pivot of their row has failed or not. */
 template <int B, int ROWS>
 __device__ void replace_pivot(karst_reason reason, double shift, const matrices &m, const row_task &task,

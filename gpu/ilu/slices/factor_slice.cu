@@ -15,7 +15,7 @@ namespace
 {
 
 /* Products fetched at once, and blocks of U' that are ready before the pivot is inverted, so that they follow it
- * without delay: registers allow no more. */
+ * without delay. Registers limit both. */
 enum { EARLY = 3 };
 template <int B> constexpr int products_at_once = B == 1 ? 8 : B == 2 ? 4 : B <= 5 ? 3 : 2;
 
@@ -96,8 +96,8 @@ __device__ void accumulate(const karst_triangle &lower, const karst_triangle &up
   accumulate_block<B, false>(lower, upper, t, A, block, wanted, at, acc, size);
 }
 
-/* Asks for what the blocks of a row will be made of, all but the factors, before the waiting begins, for the loads of
- * accumulate depend on each other. Returns a number that is not negative, so that the loads are not dropped. */
+/* Prefetches the inputs of a row's blocks except the factors, before the waiting begins: the loads of accumulate depend
+ * on each other. Returns a number that is not negative, so that the compiler keeps the loads. */
 template <int B>
 __device__ karst_index touch_row(const karst_triangle &t, const double *A, int64_t block, karst_index length,
                                  const karst_ilu_place &at)
@@ -154,8 +154,8 @@ template <int B> __device__ __forceinline__ double nonfinite(const double (&row)
   return sum;
 }
 
-/* Blocks of threads that a multiprocessor is to have room for, 0: as the compiler likes, which for b = 5 takes so few
- * registers that it has to put some aside. */
+/* The least number of thread blocks that fit on a multiprocessor; 0: the compiler decides. For b = 5 it then uses so
+ * few registers that it has to spill some. */
 template <int B> constexpr int least_blocks = B == 5 ? 2 : 0;
 
 template <int B>

@@ -1,9 +1,9 @@
-/* lists.cu - finds which products each block of the factors is made of, once and on the GPU:
+/* lists.cu - finds the products of each block of the factors, once and on the GPU:
  *
  *     a_ij - sum_p a_ip U'_pj        over the p < min(i, j) in row i of L with j in row p of U
  *
- * For each block of L, D and U that is: which block of A it starts from, and a list of pairs (block of L, block of U');
- * or, where a warp makes a row (factor_row.cu), one list for the row. p comes in the order in which L has its
+ * For each block of L, D and U these are the block of A that it starts from, and a list of pairs (block of L, block of
+ * U'); or, if a warp makes a row (factor_row.cu), one list for the row. p comes in the order in which L has its
  * neighbours (ilu_cuda.h). The factorization then searches nothing. */
 #include "gpu/bisect.h"
 #include "gpu/ilu/ilu_cuda.h"
@@ -226,7 +226,7 @@ __global__ void measure_rows(karst_triangle lower, karst_triangle upper, unsigne
   raise(longest, length);
 }
 
-/* What the rows have at most. */
+/* The maxima over the rows. */
 struct row_bounds {
   unsigned long long products, most_products, longest; /* all together; of a row; its blocks */
 };

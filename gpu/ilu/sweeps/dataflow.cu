@@ -3,13 +3,12 @@
  *     forward    y_i = r_i - sum_{p < i} L_ip y_p
  *     backward   z_i = D_i^-1 y_i - sum_{j > i} U'_ij z_j
  *
- * One warp takes one task (ilu_cuda.h) after another, all warps in level order, and waits for the unknowns that the
- * task needs: they are absent until the warp that makes them has stored them. All warps are resident together and a
- * task needs earlier tasks only, so the first unfinished task can always go on. Values and columns are on their way
- * while a warp waits.
+ * Warps take tasks (ilu_cuda.h) in level order. A warp waits for the unknowns that its task needs: they are absent
+ * until another warp has stored them. All warps are resident together and a task needs only earlier tasks, so the first
+ * unfinished task can always go on. Values and columns are loaded while a warp waits.
  *
  * Each sweep leaves the other's vector absent: the forward sweep the one that the backward sweep is going to fill, the
- * backward sweep what it has read of the forward sweep's, for the next solve. */
+ * backward sweep the values that it has read of the forward sweep's, for the next solve. */
 #include "gpu/ilu/sweeps/long.h"
 #include "gpu/ilu/sweeps/sweep.h"
 

@@ -7,7 +7,7 @@
 
 enum { KARST_ILU_LONG_THREADS = 256, KARST_ILU_LONG_WARPS = KARST_ILU_LONG_THREADS / 32 };
 
-/* What one warp is to do: its part of a long row, or rows of a task as in dataflow.cu, or nothing. */
+/* The work of one warp: its part of a long row, or rows of a task as in dataflow.cu, or nothing. */
 typedef struct karst_ilu_unit {
   karst_index begin, stop; /* the slots of the task; the slot of the long row; -1: nothing */
   int piece;               /* of the task */
@@ -15,8 +15,8 @@ typedef struct karst_ilu_unit {
   unsigned left_out;  /* bit q: row q of the slice is long, and others make it */
 } karst_ilu_unit;
 
-/* A round is what a block of threads does at a time: a unit for each of its warps, KARST_ILU_LONG_WARPS of them in
- * unit; or where unit is NULL, 32 scalar rows of a block row. */
+/* A round is the work of a thread block at a time: a unit for each of its warps, KARST_ILU_LONG_WARPS of them in unit;
+ * or if unit is NULL, 32 scalar rows of a block row. */
 typedef struct karst_ilu_rounds {
   const karst_ilu_unit *unit;
   int64_t first, last; /* the last one is not done */

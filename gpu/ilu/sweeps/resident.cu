@@ -1,8 +1,8 @@
-/* resident.cu - how kernels of warps that wait for each other are launched, and by how many blocks of threads.
+/* resident.cu - launches kernels of warps that wait for each other, and chooses the number of their thread blocks.
  *
- * More than a few levels' tasks at a time would only slow the others down, for those that wait keep the second-level
- * cache busy. The number of levels was measured on an H100. It is smaller where a task is a whole row, for the work on
- * that hides more of the way to its first value. */
+ * Tasks of more than a few levels at a time would only slow the others down, because waiting warps keep the
+ * second-level cache busy. The number of levels was measured on an H100. It is smaller if a task is a whole row: its
+ * other work hides more of the way to its first value. */
 #include "gpu/ilu/ilu_cuda.h"
 
 karst_status karst_ilu_resident_cuda(karst_context *context, const void *kernel, size_t shared,

@@ -135,8 +135,8 @@ __device__ __forceinline__ int64_t first_unit(const karst_ilu_rounds &r) { retur
 __device__ __forceinline__ int64_t last_unit(const karst_ilu_rounds &r) { return r.last * KARST_ILU_LONG_WARPS; }
 __device__ __forceinline__ karst_ilu_unit unit_of(int64_t n, const karst_ilu_rounds &r) { return r.unit[n]; }
 
-/* Blocks of threads that a multiprocessor is to have room for, 0: as the compiler likes. Of the code that nvcc 13 makes
- * from the one and the other, these ran fastest on an H200, by a fifth and more. */
+/* The least number of thread blocks that fit on a multiprocessor; 0: the compiler decides. Of the codes that nvcc 13
+ * generates for different values, these ran fastest on an H200, by a fifth and more. */
 template <int B, int PARTS, typename... rounds> constexpr int least_blocks()
 {
   if (sizeof...(rounds) > 0) return 0;

@@ -1,6 +1,6 @@
-/* units.cu - finds the rows of a triangle that are long, and lists what the warps of a sweep with such rows are to do
- * (long.h). The long rows of a level come first, for they take longest; each is a round. The others follow, a piece of
- * a task for each warp. A level begins with a round. */
+/* units.cu - finds the long rows of a triangle, and lists the work of each warp of a sweep with such rows (long.h). The
+ * long rows of a level come first, because they take longest; each is a round. The others follow, a piece of a task for
+ * each warp. A level begins with a round. */
 #include "gpu/ilu/sweeps/long.h"
 
 namespace

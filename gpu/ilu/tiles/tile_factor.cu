@@ -13,7 +13,7 @@ namespace
 
 const char *const what = "the factorization by tiles";
 
-/* What a launch works on. */
+/* The arguments of a launch. */
 struct factor_arguments {
   const karst_ilu_making *making;
   const char *record;
@@ -28,7 +28,8 @@ struct factor_arguments {
 template <int B>
 __device__ __forceinline__ void take_waves(const tile_memory &w, const karst_ilu_making &m, const pivot_repair &repair)
 {
-  /* What replaces a pivot depends on its whole row, which is there once all jobs of the wave have subtracted. */
+  /* The replacement of a pivot depends on its whole row, which is complete once all jobs of the wave have
+   * subtracted. */
   const int passes = repair.shift > 0 ? 2 : 1;
   karst_ilu_wave now = w.wave[0];
   bool lost = false; /* the same in all threads, for it changes at barriers alone */
@@ -176,7 +177,7 @@ void launch_tiles(karst_context *context, const karst_matrix *A, double shift, c
   void *list[] = {&arguments};
   const cudaError_t error = cudaLaunchKernel(state->kernel, dim3(tiles), dim3(THREADS), list,
                                              (size_t)state->lists.shared, karst_cuda_of(context)->stream);
-  if (error == cudaSuccess) work->turns++; /* else nobody has taken a ticket */
+  if (error == cudaSuccess) work->turns++; /* else no thread block has taken a ticket */
 }
 
 void destroy_tiles(karst_context *context, karst_ilu_cuda *plan)

@@ -116,7 +116,7 @@ static inline __host__ __device__ int64_t karst_ilu_making_bytes(const karst_ilu
   return karst_ilu_making_copied(karst_ilu_making_record_of(m), b) + numbers * (int64_t)sizeof(double);
 }
 
-/* What the tiles of an analysis are made of; device memory, and nothing of it changes once it is there. */
+/* The lists from which the tiles of an analysis are factored; device memory, and constant once made. */
 typedef struct karst_ilu_tile_lists {
   karst_ilu_making *making; /* [tiles] none needs what one behind it makes */
   int4 *record;

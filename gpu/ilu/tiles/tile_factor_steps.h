@@ -1,5 +1,5 @@
-/* tile_factor_steps.h - what a block of threads does with a tile of the factorization by tiles (tile_factor.h): it
- * fetches blocks of A, makes wave after wave, and stores. */
+/* tile_factor_steps.h - the work of a thread block on a tile of the factorization by tiles (tile_factor.h): it fetches
+ * blocks of A, makes wave after wave, and stores. */
 #ifndef KARST_GPU_ILU_TILES_TILE_FACTOR_STEPS_H
 #define KARST_GPU_ILU_TILES_TILE_FACTOR_STEPS_H
 
@@ -61,7 +61,7 @@ struct pivot_repair {
   const double *A;
 };
 
-/* Where a thread that makes a wave works: on scalar row r of every ALL-th job from number before + q on. */
+/* The position of a thread in a wave: scalar row r of every ALL-th job from number before + q on. */
 template <int B> struct lane_task {
   static constexpr int R = 32 / B, ALL = R * WARPS;
   int before; /* jobs of the warps before this one */
@@ -164,8 +164,8 @@ template <int B> __device__ double largest_of_row(const double *block, int first
   return largest;
 }
 
-/* Returns what stands on the diagonal of the inverse of a pivot that has none, and reports the pivot if the thread is
- * the first of its row. row: of the tile; number: of the row. */
+/* Returns the diagonal of the replacement of a singular pivot's inverse, and reports the pivot if the thread is the
+ * first of its row. row: of the tile; number: of the row. */
 template <int B>
 __device__ __noinline__ double replace_pivot(const unsigned short *row, const double *block, karst_index number,
                                              karst_reason reason, bool first, double shift,
@@ -328,7 +328,8 @@ invert_with_care(const tile_memory &w, const karst_ilu_making &m, const karst_il
   return true;
 }
 
-/* Puts the thread's row of an inverse in place of the block, which no lane of the warp reads any more, if wanted. */
+/* Overwrites the block with the thread's row of its inverse, if wanted. No lane of the warp reads the block any
+ * more. */
 template <int B> __device__ __forceinline__ void put_inverse_row(const double (&inverse)[B], double *to, bool wanted)
 {
   __syncwarp();

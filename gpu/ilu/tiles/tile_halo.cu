@@ -1,5 +1,5 @@
-/* tile_halo.cu - which rows of other tiles each tile needs, its halo, and which tiles it waits for (tile_sweep.h): by
- * sorting pairs of tile and row. */
+/* tile_halo.cu - finds for each tile its halo, the rows of other tiles that it needs, and the tiles that it waits for
+ * (tile_sweep.h), by sorting pairs of tile and row. */
 #include "gpu/ilu/tiles/tile_sweep.h"
 #include "gpu/warp_scan.h"
 

@@ -63,7 +63,7 @@ __device__ void start_waves(const karst_ilu_making &m, karst_ilu_wave *wave)
   __syncwarp();
 }
 
-/* Returns a place for each lane that wants one: lanes of one cursor, which counts on, get places one after another. */
+/* Returns a place for each lane that wants one. Lanes with the same cursor, which counts on, get consecutive places. */
 __device__ int take_place(bool wanted, int *cursor)
 {
   const int lane = (int)threadIdx.x % 32;

@@ -1,5 +1,5 @@
-/* tile_products.cu - what the factorization by tiles makes each tile of (tile_factor.h): how many products there are,
- * the waves in which blocks are made, the blocks of other tiles, and with them whether every tile finds room. */
+/* tile_products.cu - measures the factorization by tiles (tile_factor.h): the number of products of each tile, the
+ * waves in which blocks are made, the blocks of other tiles, and whether every tile finds room. */
 #include "gpu/ilu/tiles/tile_products.h"
 
 #include <cub/warp/warp_reduce.cuh>

@@ -1,8 +1,8 @@
-/* tile_products.h - the products that each row of a factorization by tiles is made of, for tile_products.cu, which
- * measures them, and tile_lists.cu, which lists them.
+/* tile_products.h - the products of each row of a factorization by tiles, for tile_products.cu, which measures them,
+ * and tile_lists.cu, which lists them.
  *
- * A warp takes the steps of a tile, a lane a row of the step, so that what a row depends on inside the tile has been
- * gone through. */
+ * A warp takes the steps of a tile, a lane a row of the step. So when it comes to a row, it has visited the rows of the
+ * tile that this one depends on. */
 #ifndef KARST_GPU_ILU_TILES_TILE_PRODUCTS_H
 #define KARST_GPU_ILU_TILES_TILE_PRODUCTS_H
 

@@ -1,5 +1,5 @@
-/* tile_record.cu - a triangle by tiles (tile_sweep.h): in what steps each tile is solved, which tiles find room in
- * shared memory, in what order tiles are taken, and their records.
+/* tile_record.cu - makes a triangle by tiles (tile_sweep.h): the steps of each tile, which tiles find room in shared
+ * memory, the order in which tiles are taken, and their records.
  *
  * A warp walks through the steps of a tile twice: to count, and to fill. */
 #include "gpu/bisect.h"

@@ -1,5 +1,5 @@
-/* tile_steps.h - what a warp of the sweeps by tiles does with a tile (tile_sweep.h): it has the tile copied and fetches
- * what belongs to it, waits for other tiles, and takes the steps. */
+/* tile_steps.h - the work of a warp on a tile in the sweeps by tiles (tile_sweep.h): it has the tile copied and fetches
+ * its part of the vectors, waits for other tiles, and takes the steps. */
 #ifndef KARST_GPU_ILU_TILES_TILE_STEPS_H
 #define KARST_GPU_ILU_TILES_TILE_STEPS_H
 
@@ -89,7 +89,7 @@ __device__ __forceinline__ void await_copy(uint64_t *barrier)
 #endif
 }
 
-/* Where a warp finds its tile: in shared memory, */
+/* The access of a warp to its tile: in shared memory, */
 struct near_tile {
   typedef int number; /* of a block of the tile */
   const karst_ilu_step *step;
@@ -98,7 +98,7 @@ struct near_tile {
   const double *value;
 };
 
-/* or where it is. */
+/* or in global memory. */
 struct far_tile {
   typedef int64_t number;
   const karst_ilu_step *step;
@@ -143,7 +143,7 @@ template <int B> __device__ __forceinline__ void divide_by_pivots(const double *
   __syncwarp();
 }
 
-/* Of how many blocks of a row a lane knows the neighbours before it takes the step. */
+/* The blocks of a row whose neighbours a lane knows before it takes the step. */
 enum { AHEAD = 3 };
 
 /* A lane's part of a step: a scalar row, and of its blocks those that are its own. All lanes take the same way
@@ -161,7 +161,7 @@ template <int B, typename place> struct share {
   decltype(neighbour_of(place(), number())) neighbour[AHEAD];
 };
 
-/* Where SHARE, several lanes share the blocks of a row if there are lanes enough. */
+/* If SHARE, several lanes share the blocks of a row if there are enough lanes. */
 template <int B, bool SHARE, typename place>
 __device__ __forceinline__ void prepare(const place &from, const karst_ilu_step &step, int count, share<B, place> &my)
 {
@@ -210,7 +210,7 @@ __device__ __forceinline__ double sum_of(const place &from, const share<B, place
   return sum;
 }
 
-/* Takes all steps. What does not depend on a step is fetched during the one before it. */
+/* Takes all steps. Data that do not depend on a step are fetched during the one before it. */
 template <int B, bool SHARE, typename place>
 __device__ __forceinline__ void take_steps(const place &from, int steps, double *x)
 {
@@ -275,7 +275,7 @@ __device__ __forceinline__ void await_tiles(int waits, const karst_index *wait, 
 {
   for (int k = (int)threadIdx.x % 32; k - (int)threadIdx.x % 32 < waits; k += 32)
     await_mark(done + wait[k < waits ? k : waits - 1], solve);
-  __syncwarp(); /* what one lane has seen done is read by others */
+  __syncwarp(); /* makes the stores that one lane has seen visible to all */
 }
 
 } // namespace

@@ -34,7 +34,7 @@ struct side {
   const double *value;
 };
 
-/* How far the tiles are; device memory. */
+/* The progress of the tiles; device memory. */
 struct progress {
   unsigned *ticket; /* tickets taken since the first solve */
   unsigned *done;   /* [2 tiles] the last solve in which each tile was done, forward and backward */
@@ -195,8 +195,8 @@ karst_status analyse_sides(karst_context *context, const karst_ilu_pattern_cuda 
   return status;
 }
 
-/* How many warps a block of threads has: a multiprocessor holds 32 blocks, and what a block has of shared memory in
- * front of its own is lost. */
+/* The warps of a thread block: a multiprocessor holds 32 thread blocks, and the shared memory that the system reserves
+ * for each thread block is lost. */
 int choose_warps(int shared)
 {
   enum { SMALL = 4096, MEDIUM = 8192 };
@@ -290,7 +290,7 @@ void solve_by_tiles(karst_context *context, const karst_ilu_cuda *plan, const do
   const cudaError_t error =
       karst_cuda_launch_list(karst_cuda_of(context), true, kernel, blocks, 32 * (unsigned)state->warps,
                              (size_t)(state->shared * state->warps), list);
-  if (error == cudaSuccess) work->solves++; /* else nobody has taken a ticket */
+  if (error == cudaSuccess) work->solves++; /* else no warp has taken a ticket */
 }
 
 void destroy_tiles(karst_context *context, karst_ilu_cuda *plan)

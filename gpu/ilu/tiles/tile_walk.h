@@ -1,5 +1,5 @@
-/* tile_walk.h - goes through the steps of a tile as its record has them (tile_sweep.h), for the kernels that make what
- * follows from the sweeps' tiles. */
+/* tile_walk.h - visits the steps of a tile as its record has them (tile_sweep.h), for the kernels that make data from
+ * the sweeps' tiles. */
 #ifndef KARST_GPU_ILU_TILES_TILE_WALK_H
 #define KARST_GPU_ILU_TILES_TILE_WALK_H
 
