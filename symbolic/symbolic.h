@@ -1,5 +1,4 @@
-/* symbolic.h - what follows from a pattern alone. All of it runs on the CPU, with host arrays from the context's
- * allocator. */
+/* symbolic.h - computations on a pattern alone. All run on the CPU, with host arrays from the context's allocator. */
 #ifndef KARST_SYMBOLIC_SYMBOLIC_H
 #define KARST_SYMBOLIC_SYMBOLIC_H
 
@@ -29,8 +28,8 @@ void karst_ilu_pattern_destroy(karst_context *context, karst_ilu_pattern *patter
  * p of U than row p or row i has. */
 double karst_ilu_pattern_products(const karst_ilu_pattern *pattern);
 
-/* Finds a lower bound of the blocks off the diagonal that factors of level 1 or above have, without looking for fill:
- * those of the one row and column whose elimination couples most. Costs a pass over the pattern. */
+/* Finds a lower bound of the blocks off the diagonal in factors of level 1 or above, without a search for fill: those
+ * of the one row and column whose elimination couples most. Costs a pass over the pattern. */
 karst_status karst_ilu_least_blocks(karst_context *context, karst_index n, const karst_index *row_start,
                                     const karst_index *column, double *blocks);
 
@@ -76,15 +75,15 @@ typedef struct karst_schedule {
 
 /* threads: the number of threads that the schedule is for. With one thread, or if the pattern's parallelism is not
  * worth its barriers, the result is a single level with a single run, the plain sweep. tiling: tiles that the rows are
- * sorted by, which become the runs where that is worth it; used during the call alone; NULL: there are none. */
+ * sorted by; they become the runs if that is faster. It is used during the call alone; NULL: no tiles. */
 karst_status karst_schedule_create(karst_context *context, const karst_tiling *tiling, karst_index rows,
                                    const karst_index *start, const karst_index *column, bool lower, int threads,
                                    karst_schedule *schedule);
 void karst_schedule_destroy(karst_context *context, karst_schedule *schedule);
 
-/* Finds the cells of the 7-point grid of a matrix, which is the matrix's own or else found from its pattern, and where
- * the blocks of each cell stand. KARST_ERROR_MATRIX, with the first block row that does not fit, where there is no such
- * grid. What is made karst_structured_destroy gives back; after a failure there is nothing. */
+/* Finds the cells of the 7-point grid of a matrix, its own or one found from its pattern, and the positions of the
+ * blocks of each cell. KARST_ERROR_MATRIX without such a grid, with the first block row that does not fit.
+ * karst_structured_destroy frees the result; after a failure there is nothing to free. */
 karst_status karst_structured_create(karst_context *context, const karst_matrix *A, karst_structured *cells);
 void karst_structured_destroy(karst_context *context, karst_structured *cells);
 
@@ -128,7 +127,7 @@ karst_status karst_pattern_symmetrise(karst_context *context, karst_index n, con
                                       const karst_index *column, karst_index **symmetric_start,
                                       karst_index **symmetric_column);
 
-/* What an order is judged by: the ordered pattern, the level of its ILU(k), and its tiles, NULL where it has none. */
+/* The data from which an order is judged: the ordered pattern, the level of its ILU(k), and its tiles, or NULL. */
 typedef struct karst_order_system {
   karst_index block_rows;
   int block_size, level;
@@ -145,7 +144,7 @@ int64_t karst_order_bytes(karst_index block_rows, int block_size, int64_t blocks
 karst_status karst_order_predict(karst_context *context, const karst_order_system *system, const karst_machine *machine,
                                  karst_order_cost *cost);
 
-/* What the orders of a pattern are estimated to cost before any is made. */
+/* The estimated costs of the orders of a pattern, before any is made. */
 typedef struct karst_order_outlook {
   double bytes;          /* that both triangular solves move */
   double levels;         /* level sets of a triangle in the order of the pattern */
@@ -153,9 +152,9 @@ typedef struct karst_order_outlook {
   double natural, tiles; /* seconds of both triangular solves */
 } karst_order_outlook;
 
-/* Estimates by some rows of the pattern where they show a grid, else by a pass over all of it. The factors are those of
- * ILU(distance - 1); what the order settings say of tiles counts. level_sets: sweeps do not go by tiles. Takes host
- * memory for a number a block row, and gives it back. */
+/* Estimates from some rows of the pattern if they show a grid, else by a pass over all of it. The factors are those of
+ * ILU(distance - 1); the order settings for tiles are respected. level_sets: sweeps do not go by tiles. Takes host
+ * memory for a number a block row, and frees it. */
 karst_status karst_order_estimate(const karst_ordering_pattern *pattern, const karst_machine *machine, bool level_sets,
                                   karst_order_outlook *outlook);
 

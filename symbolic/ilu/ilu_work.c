@@ -1,4 +1,5 @@
-/* ilu_work.c - estimates the work of a factorization on a pattern, and its blocks before the pattern is there. */
+/* ilu_work.c - estimates the work of a factorization on a pattern, and its number of blocks before the pattern is
+ * made. */
 #include "config.h"
 
 #include "symbolic/symbolic.h"

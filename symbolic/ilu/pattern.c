@@ -181,7 +181,7 @@ karst_status karst_pattern_symmetrise(karst_context *context, karst_index n, con
                                       karst_index **symmetric_column)
 {
   karst_index *t_start = NULL, *t_column = NULL, *start = NULL, *merged = NULL;
-  /* Most patterns are symmetric, which is found out much sooner than the transpose is made. */
+  /* Most patterns are symmetric, and a check for that is much faster than making the transpose. */
   const bool symmetric = karst_pattern_is_symmetric(context, n, row_start, column);
   karst_status status = KARST_SUCCESS;
   *symmetric_start = *symmetric_column = NULL;

@@ -6,8 +6,8 @@
  * level sets of the grid of lines. Runs are consecutive rows whose dependencies point backward, so that any way of
  * cutting has levels.
  *
- * Where an ordering has made tiles, these are the runs: the tiles of a colour are one level, as far as fill does not
- * tie them together, and the levels are few.
+ * If an ordering has made tiles, these are the runs. The tiles of a colour are one level unless fill ties some of them
+ * together, and the levels are few.
  *
  * This file counts rows by their position in the sweep: position p is row p of a forward sweep and row rows - 1 - p of
  * a backward sweep. start [rows + 1] and column [start[rows]] hold the strict triangle, columns ascending. */
@@ -16,11 +16,11 @@
 #include "symbolic/symbolic.h"
 
 /* The bounds of the number of rows in a run. Shorter runs do not pay for their place in the schedule. Longer runs delay
- * those that wait for them, for instance on the 1024 cells of a line of a two-dimensional grid. */
+ * the runs that depend on them, for instance on the 1024 cells of a line of a two-dimensional grid. */
 #define SHORTEST_RUN 32
 #define LONGEST_RUN 128
-/* The least number of runs that a thread takes of a level of tiles on average, where there are as many tiles. Shorter
- * runs only cost their place in the schedule. */
+/* The least average number of runs that a thread takes of a level of tiles, if there are as many tiles. Shorter runs
+ * only cost their place in the schedule. */
 #define SHARES 64
 /* The cost of a barrier, about half a microsecond, in entries that a thread works through in that time. */
 #define BARRIER_ENTRIES 500
@@ -72,8 +72,8 @@ static karst_index cut_runs(const struct sweep *sweep, karst_index *cut)
   return runs;
 }
 
-/* Cuts the sweep where tiles end, likewise. Tiles that are too short are joined with others of their colour, so that a
- * colour has at most one short run. */
+/* Cuts the sweep where tiles end; cut and the result are as for chains. Tiles that are too short are joined with others
+ * of their colour, so that a colour has at most one short run. */
 static karst_index cut_tiles(const struct sweep *sweep, const karst_tiling *tiling, karst_index *cut)
 {
   karst_index runs = 0;

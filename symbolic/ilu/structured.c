@@ -1,9 +1,9 @@
-/* structured.c - the cells of a 7-point grid, and where the blocks of each stand in its block row. The grid is that of
- * the matrix or, where it has none, the one that its pattern shows. Holes, any numbering of the block rows and missing
- * couplings are allowed; a coupling between cells without a common face is not. */
+/* structured.c - the cells of a 7-point grid, and the positions of each cell's blocks in its block row. The grid is
+ * that of the matrix or, if it has none, the one found from its pattern. Holes, any numbering of the block rows and
+ * missing couplings are allowed; a coupling between cells without a common face is not. */
 #include "symbolic/symbolic.h"
 
-/* Makes the map from cells to block rows, where the grid has one from block rows to cells. */
+/* Makes the map from cells to block rows, if the grid has one from block rows to cells. */
 static karst_status make_rows(karst_context *context, const karst_matrix *A, const karst_grid *grid,
                               karst_structured *cells)
 {
@@ -16,8 +16,8 @@ static karst_status make_rows(karst_context *context, const karst_matrix *A, con
   return KARST_SUCCESS;
 }
 
-/* Returns which of the places of karst_place cell there has beside the cell with these neighbours, KARST_PLACES where
- * it has none. */
+/* Returns the place (karst_place) of cell there beside the cell with these neighbours, or KARST_PLACES if it is not one
+ * of them. */
 static int find_place(const karst_index neighbour[KARST_PLACES], karst_index there)
 {
   int place = 0;

@@ -1,19 +1,19 @@
-/* box_order.c - colours the boxes of a grid by where they are, and sorts them, without a graph.
+/* box_order.c - colours the boxes of a grid by their position, and sorts them, without a graph.
  *
  * Boxes of one colour are further apart than the fill of ILU(k) reaches, which is k + 1 couplings. A colour is a sum of
- * multiples of the numbers of a box along the axes, modulo the number of colours; where no such sum does, colours
+ * multiples of the numbers of a box along the axes, modulo the number of colours; if no such sum is valid, colours
  * repeat along each axis with a period.
  *
- * Along a sum with rising colours rows keep the order that natural order has, so that sums cost fewer iterations than
- * periods with as many colours, and many colours fewer than few (Doi and Washio, "Ordering strategies and related
- * techniques to overcome the trade-off between parallelism and convergence in incomplete factorizations", Parallel
- * Computing 25 (1999)). Without fill two colours would do, as on a chessboard, and with fill twice as many for each
- * axis. In space four and twelve cost 4 to 10 % fewer iterations than two and eight, in a plane six 2 % fewer than
- * four; four in a plane without fill gain 2 %, which does not pay for two waits more.
+ * Along a sum with rising colours rows keep their natural order, so that sums cost fewer iterations than periods with
+ * as many colours, and many colours fewer than few (Doi and Washio, "Ordering strategies and related techniques to
+ * overcome the trade-off between parallelism and convergence in incomplete factorizations", Parallel Computing 25
+ * (1999)). Without fill two colours suffice, as on a chessboard, and with fill twice as many for each axis. In space
+ * four and twelve cost 4 to 10 % fewer iterations than two and eight, in a plane six 2 % fewer than four. Four in a
+ * plane without fill gain 2 %, which does not pay for two more waits.
  *
- * Single cells of a 7-point grid get the fewest colours that a sum does with, up to k = 2: seven with k = 1 in space
- * (the perfect code of Golomb and Welch, "Perfect codes in the Lee metric and the packing of polyominoes", SIAM J.
- * Appl. Math. 18 (1970)). */
+ * Single cells of a 7-point grid get the fewest colours for which a sum is valid, up to k = 2: seven with k = 1 in
+ * space (the perfect code of Golomb and Welch, "Perfect codes in the Lee metric and the packing of polyominoes", SIAM
+ * J. Appl. Math. 18 (1970)). */
 #include "config.h"
 
 #include "lib/base/threads.h"
@@ -22,15 +22,15 @@
 
 #include <stdlib.h>
 
-/* Sums for single cells are looked for up to a distance, for their number grows with its sixth power. */
+/* Sums for single cells are searched up to this distance, because their number grows with its sixth power. */
 enum { FAR = 3 };
-/* Six colours are used in a plane of a 7-point grid where so many boxes are left for each. */
+/* Six colours are used in a plane of a 7-point grid if so many boxes remain for each. */
 enum { PLANE_BOXES = 10 };
 
 static const char what[] = "the boxes of a grid";
 
-/* The period of the colours along an axis: boxes of one colour have period - 1 others between them, of which none is
- * the last and shorter one. */
+/* The period of the colours along an axis: between boxes of one colour are period - 1 others, none of them the last and
+ * shorter one. */
 static karst_index find_period(karst_index side, karst_index pieces, int distance)
 {
   const int64_t period = 1 + ((int64_t)distance + side - 1) / side;
@@ -55,7 +55,8 @@ static int64_t count_all_steps(const karst_tile_boxes *boxes, karst_stencil sten
   return stencil == KARST_STENCIL_FACES ? sum : most;
 }
 
-/* Whether no two boxes of one colour are within the distance. Half of the ways from one box to another do. */
+/* Whether no two boxes of one colour are within the distance. Half of the offsets between boxes are checked; the others
+ * mirror them. */
 static bool keeps_apart(const karst_tile_boxes *boxes, karst_stencil stencil, int distance)
 {
   int reach[3];
@@ -71,7 +72,7 @@ static bool keeps_apart(const karst_tile_boxes *boxes, karst_stencil stencil, in
   return true;
 }
 
-/* Finds factors that do with so many colours. */
+/* Finds factors that are valid with so many colours. */
 static bool find_factors(karst_index colours, int distance, karst_tile_boxes *boxes)
 {
   boxes->colours = colours;
@@ -85,8 +86,8 @@ static bool find_factors(karst_index colours, int distance, karst_tile_boxes *bo
   return false;
 }
 
-/* Chooses the factors, each growth times the one before, along the axes that have several boxes: an axis of strong
- * couplings first, and last the one along which rows follow each other. That has cost the fewest iterations. */
+/* Chooses the factors, each growth times the one before, along the axes with several boxes: an axis of strong couplings
+ * first, and last the axis along which consecutive rows lie. This was the order with the fewest iterations. */
 static void choose_factors(karst_index growth, karst_tile_boxes *boxes)
 {
   const int sequence[] = {boxes->strong, 1, 2, 0};
@@ -143,7 +144,7 @@ static karst_index colour_of(const karst_tile_boxes *boxes, const karst_index at
   return at[0] % period[0] + period[0] * (at[1] % period[1] + period[1] * (at[2] % period[2]));
 }
 
-/* Boxes on their way into an order. */
+/* Boxes that are being sorted. */
 struct sorting {
   const karst_tile_boxes *boxes;
   karst_index tiles;
@@ -192,7 +193,7 @@ static void look_at_boxes(struct sorting *s, int part)
   }
 }
 
-/* Makes the counts cursors, and fills the colours of the tiling. */
+/* Turns the counts into cursors, and fills the colours of the tiling. */
 static void place_colours(struct sorting *s, karst_tiling *tiling)
 {
   tiling->colour_start[0] = 0;

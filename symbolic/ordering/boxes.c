@@ -1,11 +1,11 @@
 /* boxes.c - cuts a grid into boxes.
  *
- * A box that is longer where couplings are strong cuts fewer of them. With sides t_a and couplings of mean strength s_a
- * along axis a, boxes cut sum_a w_a / t_a of each cell's couplings, w_a = s_a^(1/2): with the strengths themselves
- * boxes would be single lines in reservoirs of thin cells, whose rows wait for each other one by one.
+ * A box that is longer in the direction of strong couplings cuts fewer of them. With sides t_a and couplings of mean
+ * strength s_a along axis a, boxes cut sum_a w_a / t_a of each cell's couplings, w_a = s_a^(1/2). With w_a = s_a boxes
+ * would be single lines in reservoirs of thin cells, and the rows of a line wait for each other one by one.
  *
- * The boxes of an axis are equally long but for the last one, for equal boxes cost fewer iterations than nearly equal
- * ones: with 200 cells in 13 pieces of 15 or 16 cg takes 139 iterations, with the last piece shorter 120. */
+ * The boxes of an axis are equally long except the last one, because equal boxes cost fewer iterations than nearly
+ * equal ones: with 200 cells in 13 pieces of 15 or 16 cg takes 139 iterations, with the last piece shorter 120. */
 #include "config.h"
 
 #include "lib/grid/grid.h"
@@ -16,7 +16,7 @@
 /* Number of pieces when an axis of this many cells is cut into pieces of at most side. */
 static karst_index count_pieces(karst_index size, karst_index side) { return (size - 1) / side + 1; }
 
-/* Chooses the sides of boxes of at most most cells, no longer than the axes need for as many pieces. */
+/* Chooses the sides of boxes of at most most cells, no longer than needed for the number of pieces of each axis. */
 static void choose_sides(const karst_index size[3], const double strength[3], karst_index most, karst_index side[3])
 {
   double least = INFINITY, weight[3];
@@ -53,7 +53,7 @@ static void number_tiles(karst_index rows, const karst_tile_boxes *boxes, karst_
   }
 }
 
-/* The rows in the order of their cells, where they do not have it already. */
+/* The rows in the order of their cells, unless they are in it already. */
 static karst_status list_cells(karst_context *context, karst_index rows, const karst_grid *grid, karst_tile_set *set)
 {
   const karst_index cells = karst_grid_cells(grid->size);

@@ -1,9 +1,9 @@
-/* colour.c - the ordering by colours: rows of one colour depend on each other in no incomplete factor.
+/* colour.c - the ordering by colours: in an incomplete factor, rows of one colour do not depend on each other.
  *
  * Rows of one colour are further apart than fill reaches, so that each triangle has at most as many levels as there are
- * colours. A row is a tile of its own. Where fill reaches beyond neighbours, rows with many times as many neighbours as
- * most come last, each with a colour of its own: all rows may be close to each other through them. The cells of a grid
- * get their colours by where they are. */
+ * colours. A row is a tile of its own. If fill reaches beyond neighbours, rows with many times the usual number of
+ * neighbours come last, each with a colour of its own: through them all rows may be close to each other. The cells of a
+ * grid get their colours by position. */
 #include "config.h"
 
 #include "symbolic/ordering/tiles.h"

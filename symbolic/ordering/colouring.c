@@ -1,16 +1,16 @@
 /* colouring.c - colours a graph greedily and evens the colours out.
  *
- * Vertices get the first colour that is free, in three sequences: smallest last (Matula and Beck, "Smallest-last
- * ordering and clustering and graph coloring algorithms", J. ACM 30 (1983)), which needs at most one colour more than
- * the degeneracy; breadth first, which needs two colours for what two do; and by number, which suits grids. The fewest
- * colours are kept. Then vertices of colours with more than their share move to free ones with less (Lu, Halappanavar,
- * Chavarria-Miranda, Gebremedhin, Kalyanaraman, "Balanced coloring for parallel computing applications", IPDPS 2015).
- * All is linear in the graph, but for the last step, which looks at each colour once for a vertex that may move.
+ * Vertices get the first colour that is free, in three sequences. Smallest last (Matula and Beck, "Smallest-last
+ * ordering and clustering and graph coloring algorithms", J. ACM 30 (1983)) needs at most one colour more than the
+ * degeneracy. Breadth first needs two colours for a graph with two. By number suits grids. The fewest colours are kept.
+ * Then vertices of colours with more than their share move to free ones with less (Lu, Halappanavar, Chavarria-Miranda,
+ * Gebremedhin, Kalyanaraman, "Balanced coloring for parallel computing applications", IPDPS 2015). All is linear in the
+ * graph, except the last step, which checks each colour once for a vertex that may move.
  *
- * Where neighbours are to have colours in the order of their numbers, colours come in a cycle: only where it begins
- * again do neighbours come in another order. A few more colours than are needed make that rare (Doi and Washio,
- * "Ordering strategies and related techniques to overcome the trade-off between parallelism and convergence in
- * incomplete factorizations", Parallel Computing 25 (1999)). */
+ * If neighbours are to have colours in the order of their numbers, colours come in a cycle: neighbours are in another
+ * order only where the cycle begins again. A few more colours than are needed make that rare (Doi and Washio, "Ordering
+ * strategies and related techniques to overcome the trade-off between parallelism and convergence in incomplete
+ * factorizations", Parallel Computing 25 (1999)). */
 #include "config.h"
 
 #include "symbolic/ordering/colouring.h"
@@ -33,7 +33,7 @@ static karst_index largest_degree(const karst_graph *graph)
   return most;
 }
 
-/* Lists of the vertices that are left, one for each degree in the rest of the graph. */
+/* Lists of the remaining vertices, one for each degree in the rest of the graph. */
 struct buckets {
   karst_index *head;            /* [largest degree + 1] or -1 */
   karst_index *next, *previous; /* [vertices] or -1 */
@@ -146,7 +146,7 @@ static void even_out(const karst_graph *graph, karst_index colours, karst_index 
   }
 }
 
-/* Keeps the colours of a sequence where they are fewer. */
+/* Keeps the colours of a sequence if they are fewer. */
 static void try_sequence(const karst_graph *graph, const karst_index *sequence, karst_index most, karst_index *used,
                          karst_index *trial, karst_index *colour, karst_index *colours)
 {
@@ -173,7 +173,7 @@ karst_status karst_graph_colour(karst_context *context, const karst_graph *graph
       (status = karst_allocate(context, &used, (int64_t)most + 2, sizeof *used, what)))
     goto finish;
   *colours = colour_in_turn(graph, NULL, most, used, colour);
-  if (*colours > 2) { /* no sequence does with less */
+  if (*colours > 2) { /* no sequence needs fewer */
     order_breadth_first(graph, b.next, sequence);
     try_sequence(graph, sequence, most, used, b.left, colour, colours);
   }

@@ -15,8 +15,8 @@ typedef struct karst_graph {
 karst_status karst_graph_of_pattern(const karst_ordering_pattern *pattern, karst_graph *graph);
 void karst_graph_destroy(karst_context *context, karst_graph *graph);
 
-/* Returns the degree from which on a vertex is a hub: some have many times as many neighbours as most. Where hubs come
- * last in an order, no fill goes through them, for ILU(k) fill goes through rows above both of its ends. */
+/* Returns the degree from which on a vertex is a hub: some have many times as many neighbours as most. If hubs come
+ * last in an order, no fill goes through them, because the fill of ILU(k) goes through rows above both of its ends. */
 karst_index karst_hub_degree(karst_index rows, karst_index couplings /* of all rows */);
 karst_index karst_graph_hub_degree(const karst_graph *graph);
 
@@ -40,9 +40,9 @@ karst_status karst_graph_of_groups(karst_context *context, const karst_graph *gr
 karst_status karst_graph_colour(karst_context *context, const karst_graph *graph, karst_index *colour,
                                 karst_index *colours);
 
-/* Gives the vertices of a coloured graph other colours, up to half as many more where at least least vertices for each
- * are left: a vertex gets a colour behind those of its neighbours before it, the first one coming behind the last, so
- * that most neighbours have colours in the order of their numbers. Keeps the colours where these do not suffice. */
+/* Gives the vertices of a coloured graph other colours, up to half as many more if at least least vertices for each
+ * remain. A vertex gets a colour behind those of its neighbours before it, in a cycle of the colours, so that most
+ * neighbours have colours in the order of their numbers. Keeps the colours if these do not suffice. */
 karst_status karst_graph_colour_in_cycle(karst_context *context, const karst_graph *graph, karst_index least,
                                          karst_index *colour, karst_index *colours);
 

@@ -1,9 +1,9 @@
-/* cost.c - what an order will cost, from the pattern alone: how many steps of the triangular solves depend on each
+/* cost.c - predicts the cost of an order from the pattern alone: how many steps of the triangular solves depend on each
  * other, and how many bytes they move.
  *
- * A row of L waits for rows above it. Rows of a tile meet inside a multiprocessor, and all others through the memory of
- * the device, which takes longer. The longest chain of such waits and the bytes over the bandwidth that such sweeps
- * reach are predicted one after the other, for what streams while it waits is in that bandwidth already. */
+ * A row of L waits for rows above it. Rows of a tile communicate inside a multiprocessor, and all others through the
+ * memory of the device, which takes longer. The prediction is the longest chain of such waits plus the bytes over the
+ * bandwidth of such sweeps. That bandwidth was measured with waits, so it includes the data that stream meanwhile. */
 #include "config.h"
 
 #include "lib/backend/machine.h"
@@ -21,7 +21,7 @@ int64_t karst_order_bytes(karst_index block_rows, int block_size, int64_t blocks
 
 /* The strict lower triangle of the factors: of ILU(0) that of A itself. */
 struct triangle {
-  const karst_index *start, *column; /* ascending columns; those behind the diagonal are not of it */
+  const karst_index *start, *column; /* ascending columns; those behind the diagonal are not part of it */
   int64_t entries;                   /* of both triangles */
   karst_ilu_pattern pattern;
 };
@@ -43,7 +43,7 @@ static karst_status make_triangle(karst_context *context, karst_index n, const k
   return KARST_SUCCESS;
 }
 
-/* What is known of each row, or of each tile. */
+/* Data of each row, or of each tile. */
 struct chains {
   karst_index *level; /* [rows] */
   karst_index *tile;  /* [rows] the tile of each row */

@@ -1,11 +1,11 @@
-/* estimate.c - what natural order and tiles will cost, before any order is made.
+/* estimate.c - predicts the cost of natural order and tiles before any order is made.
  *
  * Level sets take a pass over the pattern, which costs as much as making tiles of a grid. But a grid in natural order
- * shows in some rows, and its level sets follow from how far the factors reach. In ILU(k) of a 7-point grid the cell
- * (x, y, z) waits for (x - 1, y, z), (x + k, y - 1, z) and (x, y + k, z - 1), at most, so that its level is at least
- * x + b y + c z with b = k + 1 and c = k b + 1: 358, 715 and 1310 levels for 120^3 cells and k = 0, 1 and 2, as they
- * are. With couplings across edges and corners each of k + 1 steps may go along x and y as well. Of other patterns the
- * levels of A are counted, and fill is taken to multiply them by k + 1 at least. */
+ * can be found from some rows, and its level sets follow from the reach of the factors. In ILU(k) of a 7-point grid the
+ * cell (x, y, z) waits for (x - 1, y, z), (x + k, y - 1, z) and (x, y + k, z - 1), at most. So its level is at least x
+ * + b y + c z with b = k + 1 and c = k b + 1: 358, 715 and 1310 levels for 120^3 cells and k = 0, 1 and 2, which are
+ * the true numbers. With couplings across edges and corners each of k + 1 steps may go along x and y as well. For other
+ * patterns the levels of A are counted, and fill is assumed to multiply them by k + 1 at least. */
 #include "config.h"
 
 #include "lib/backend/machine.h"
@@ -24,7 +24,7 @@ struct shape {
   bool corners;    /* couplings across edges and corners, too */
 };
 
-/* Finds the grid that some rows of the pattern show: the matrix's own, else one in natural order. */
+/* Finds the grid from some rows of the pattern: the matrix's own, else one in natural order. */
 static struct shape find_shape(const karst_ordering_pattern *pattern)
 {
   karst_matrix view = karst_pattern_view(pattern);
@@ -65,7 +65,7 @@ static karst_status count_levels(const karst_ordering_pattern *pattern, double *
   return KARST_SUCCESS;
 }
 
-/* Tiles of rows with very many couplings, each of which has a colour of its own. */
+/* Tiles of rows with very many couplings; each has a colour of its own. */
 static double count_hub_tiles(const karst_ordering_pattern *pattern, double most)
 {
   const karst_index n = pattern->block_rows;

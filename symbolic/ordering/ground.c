@@ -1,10 +1,9 @@
 /* ground.c - chooses the order that tiles grow in: that of the matrix, or RCM.
  *
- * Tiles in a bad order, and the rows inside them, would cost as many iterations as the matrix as it comes, up to twice
- * those of a good order. An order is bad where RCM brings coupled rows more than twice as near to each other. RCM takes
- * longer than all else, so it is made only where an estimate does not find the order good: n rows whose neighbours
- * within d steps grow in number as a power p of d have level sets of about n^(1 - 1/p) rows, and coupled rows are about
- * as far apart in RCM. */
+ * Tiles in a bad order would cost as many iterations as the matrix in its own order, up to twice those of a good order.
+ * An order is bad if RCM brings coupled rows more than twice as near to each other. RCM takes longer than all else, so
+ * it is made only if an estimate does not find the order good. n rows whose neighbours within d steps grow in number as
+ * a power p of d have level sets of about n^(1 - 1/p) rows, and in RCM coupled rows are about as far apart. */
 #include "config.h"
 
 #include "lib/base/spread.h"
@@ -56,7 +55,7 @@ static bool count_near(const karst_ordering_pattern *pattern, karst_index i, boo
   return fits;
 }
 
-/* Finds out whether coupled rows are about as near to each other as in the order of RCM, as far as some rows tell. */
+/* Finds out from some rows whether coupled rows are about as near to each other as in the order of RCM. */
 static karst_status estimate_order(const karst_ordering_pattern *pattern, bool *good)
 {
   karst_context *context = pattern->context;

@@ -10,10 +10,10 @@
 
 #include <string.h>
 
-/* A graph of groups may have as many times the entries of the first graph, and looking for them may take as many times
- * as long as going through it. */
+/* A graph of groups may have so many times the entries of the first graph, and the search for them may take so many
+ * times as long as a pass over it. */
 enum { GROWTH = 32, PATIENCE = 1000, LEAST = 4096 };
-/* The threads that look for them take at most about so many numbers a vertex. */
+/* The threads of the search take at most about so many numbers a vertex. */
 enum { NUMBERS = 16 };
 /* A hub has so many times the mean degree, and at least so many neighbours. */
 enum { HUB_RATIO = 8, HUB_LEAST = 64 };
@@ -101,7 +101,7 @@ struct walk {
   int64_t most, most_looks;
 };
 
-/* What a thread has found. */
+/* The result of a thread. */
 struct trail {
   karst_index *queue, *seen, *met;
   karst_index tail;     /* vertices in the queue */
@@ -110,7 +110,7 @@ struct trail {
   int64_t looks, total; /* entries looked at, and neighbours of all its groups */
 };
 
-/* Looks at the neighbours of vertex v in the search of group g. more: whether it goes on from them. */
+/* Visits the neighbours of vertex v in the search of group g. more: whether the search goes on from them. */
 static void visit(const struct walk *walk, struct trail *t, karst_index g, karst_index v, bool more)
 {
   const karst_graph *graph = walk->graph;

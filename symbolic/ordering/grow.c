@@ -1,32 +1,32 @@
 /* grow.c - grows tiles along strong couplings, and along the order of the rows.
  *
- * A row is ready when the rows before it that it is coupled to have tiles. A tile begins with a ready row, one that is
- * coupled to tiles before it, if there is one, and takes in a ready row that is coupled to it most strongly, until it
- * is full. Others come where none is ready, and before those that are coupled weakly. In the order of their numbers
- * such tiles then keep the order of nearly all coupled rows, and so the iterations of the order that the rows have (S.
- * Doi and T. Washio, "Ordering strategies and related techniques to overcome the trade-off between parallelism and
- * convergence in incomplete factorizations", Parallel Computing 25 (1999)). Rows that are coupled to a tile wait in a
- * heap with the sum of their couplings to it; of equal ones the row that came first is taken, so that tiles of a matrix
- * with equal couplings are round.
+ * A row is ready when all coupled rows before it have tiles. A tile begins with a ready row, if possible one that is
+ * coupled to tiles before it. It repeatedly takes in the ready row that is coupled to it most strongly, until it is
+ * full. It takes other rows if none is ready, or rather than ready rows that are coupled weakly. Tiles numbered in this
+ * way keep the order of nearly all coupled rows, and so the iterations of the order of the rows (S. Doi and T. Washio,
+ * "Ordering strategies and related techniques to overcome the trade-off between parallelism and convergence in
+ * incomplete factorizations", Parallel Computing 25 (1999)). Rows that are coupled to a tile wait in a heap with the
+ * sum of their couplings to it. Of equal ones the row that came first is taken, so that tiles of a matrix with equal
+ * couplings are round.
  *
- * A row with no more than one strong coupling to its tile begins a new layer of it. A tile that is half full begins
- * none that may find no room, with as many rows as the layer before: on a grid tiles are boxes then, and elsewhere they
- * end where couplings are weak. Ragged ends cost iterations.
+ * A row with no more than one strong coupling to its tile begins a new layer of it. A half-full tile begins no layer
+ * that may find no room, with as many rows as the layer before. So on a grid tiles are boxes, and elsewhere they end
+ * where couplings are weak. Ragged ends cost iterations.
  *
- * Rows are cut into parts that threads grow tiles in at the same time. The parts depend on the pattern alone, and are
- * so large that their ends count little. */
+ * Rows are cut into parts in which threads grow tiles at the same time. The parts depend on the pattern alone, and are
+ * so large that their ends matter little. */
 #include "config.h"
 
 #include "lib/base/threads.h"
 #include "symbolic/ordering/tiles.h"
 
-/* A part has at least so many rows, and so many times as many as coupled rows are apart on average: some eight planes
- * of a grid. */
+/* A part has at least so many rows, and so many times the average distance of coupled rows: some eight planes of a
+ * grid. */
 enum { PART_ROWS = 131072, PART_REACHES = 32, MOST_PARTS = 4096 };
 enum { FREE = -1, HUB = -2 }; /* in the place of a row's tile */
 
 static const char what[] = "the tiles of an ordering";
-/* From so much of the strongest coupling on a row is to be in the tile though it is not ready. */
+/* A row with so much of the strongest coupling is taken into the tile even if it is not ready. */
 static const float much = 0.7f;
 
 /* Arrays of all rows, of which a part uses its own places. */
@@ -45,7 +45,7 @@ struct field {
   bool *listed;         /* [vertices] whether it is in later */
 };
 
-/* What grows in a part, the rows from begin to end. */
+/* The state of the growth in a part, the rows from begin to end. */
 struct growth {
   const struct field *f;
   karst_index begin, end;
@@ -54,7 +54,7 @@ struct growth {
   karst_index left, next_left, next_row;
 };
 
-/* Whether v is to be taken before w: one that is coupled to the tile, not weakly alone, then one that is ready. */
+/* Whether v is taken before w: first a row that is coupled to the tile not only weakly, then one that is ready. */
 static bool precedes(const struct field *f, karst_index v, karst_index w)
 {
   if ((f->gain[v] >= much) != (f->gain[w] >= much)) return f->gain[v] >= much;
@@ -127,7 +127,7 @@ static karst_index find_seed(struct growth *g)
   return -1;
 }
 
-/* Empties the heap; what was in it and is ready is to be in tiles that come soon. */
+/* Empties the heap; its ready rows are to be in tiles that come soon. */
 static void leave_behind(struct growth *g)
 {
   const struct field *f = g->f;

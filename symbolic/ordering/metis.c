@@ -1,17 +1,17 @@
-/* metis.c - orders by nested dissection (George, SIAM J. Numer. Anal. 10 (1973)) of the graph of A + A^T, whose
- * separators METIS finds (Karypis and Kumar, SIAM J. Sci. Comput. 20 (1998)): the vertices of a separator come last,
- * and the two parts that it leaves are ordered in the same way, those that are small by minimum degree.
+/* metis.c - orders by nested dissection (George, SIAM J. Numer. Anal. 10 (1973)) of the graph of A + A^T, with
+ * separators from METIS (Karypis and Kumar, SIAM J. Sci. Comput. 20 (1998)). The vertices of a separator come last, and
+ * the two parts that it leaves are ordered in the same way; small parts are ordered by minimum degree.
  *
- * METIS_NodeND, which would do all of this, installs handlers for SIGTERM and SIGABRT in the whole process while it
- * runs: a signal that another thread receives meanwhile jumps into that thread's nowhere, and what two threads restore
- * at the end are each other's handlers. METIS_ComputeVertexSeparator touches no handler. But there METIS ends the
- * process where malloc fails, so that as much memory as it takes is asked for beforehand (as CHOLMOD does); that proves
- * nothing where the system promises more than it has, or another thread takes memory meanwhile.
+ * METIS_NodeND would do all of this, but it installs handlers for SIGTERM and SIGABRT in the whole process while it
+ * runs. A signal that another thread receives meanwhile jumps to an invalid place in that thread, and two threads
+ * restore each other's handlers at the end. METIS_ComputeVertexSeparator installs no handler. But there METIS ends the
+ * process if malloc fails, so Karst first allocates and frees as much memory as METIS takes (as CHOLMOD does). That is
+ * no proof if the system promises more memory than it has, or another thread takes memory meanwhile.
  *
  * METIS draws from rand(), which has one state for the whole process, and seeds it for each separator. Here one thread
- * at a time calls it, and the C library is given a state of METIS's own for that time, after which the program's comes
- * back. So an order depends on the pattern alone, and the program's random numbers do not depend on the order, as long
- * as no other thread calls rand(), random() or their relatives, or METIS itself, at the very time. */
+ * at a time calls METIS, with a state of its own in the C library; afterwards the program's state is restored. So an
+ * order depends on the pattern alone, and the program's random numbers do not depend on the order, as long as no other
+ * thread calls rand(), random() or their relatives, or METIS itself, at the same time. */
 #include "config.h"
 
 #include "symbolic/symbolic.h"
@@ -33,9 +33,9 @@ struct dissection {
   karst_index n;
   karst_index *start, *neighbour; /* [n + 1], [start[n]] */
   karst_index *order;             /* [n] the result; a set is a part of it */
-  karst_index *number;            /* [n] each vertex's number in the set at hand, or -1 */
+  karst_index *number;            /* [n] each vertex's number in the current set, or -1 */
   karst_index *waiting;           /* [n] the first vertex of each set, whose end is the next one's first */
-  idx_t *part_start, *part;       /* [n + 1], [n] the graph of the set at hand, and METIS's answer */
+  idx_t *part_start, *part;       /* [n + 1], [n] the graph of the current set, and METIS's answer */
   idx_t *part_neighbour;          /* [start[n]] */
 };
 
@@ -61,7 +61,7 @@ static idx_t extract(const struct dissection *d, const karst_index *set, karst_i
   return edges;
 }
 
-/* Stores METIS's answer for the graph at hand in part: 0 and 1 for the two parts, 2 for the separator. */
+/* Stores METIS's answer for the current graph in part: 0 and 1 for the two parts, 2 for the separator. */
 static karst_status separate(karst_context *context, const struct dissection *d, karst_index count)
 {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -82,9 +82,9 @@ static karst_status separate(karst_context *context, const struct dissection *d,
                     (long long)count, outcome);
 }
 
-/* Returns whether METIS will find the memory that it takes for the graph: the lists of edges of all coarser graphs are
- * at most twice those of this one, with weights, and the rest is generous. memory is volatile, for compilers leave out
- * a malloc that is not used. */
+/* Returns whether METIS will find the memory that it takes for the graph. The lists of edges of all coarser graphs are
+ * at most twice those of this one, with weights, and the rest is generous. memory is volatile, because compilers remove
+ * an unused malloc. */
 static bool has_room(karst_index vertices, karst_index edges)
 {
   void *volatile memory = malloc((10 * (size_t)edges + 50 * (size_t)vertices + 4096) * 2 * sizeof(idx_t));
@@ -92,8 +92,8 @@ static bool has_room(karst_index vertices, karst_index edges)
   return memory != NULL;
 }
 
-/* Orders a small set, whose graph is at hand, by minimum degree: the vertex with the fewest neighbours comes next, and
- * these become each other's neighbours. */
+/* Orders a small set, whose graph is the current one, by minimum degree: the vertex with the fewest neighbours comes
+ * next, and these become each other's neighbours. */
 static void order_by_degree(const struct dissection *d, karst_index *set, karst_index count)
 {
   uint64_t neighbours[LEAF][WORDS] = {{0}};
@@ -139,7 +139,7 @@ static void divide(const struct dissection *d, karst_index *set, karst_index cou
   for (karst_index i = 0; i < count; i++) set[next[d->part[i]]++] = copy[i];
 }
 
-/* Divides all sets. They wait in the order in which they stand, and the last one is taken first. A set without edges
+/* Divides all sets. They wait in the order of their vertices, and the last one is taken first. A set without edges
  * stays as it is, and so does one that METIS cannot divide, such as all vertices of a full matrix. */
 static karst_status dissect(karst_context *context, const struct dissection *d)
 {

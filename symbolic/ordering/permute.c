@@ -1,8 +1,8 @@
 /* permute.c - permutes a square pattern of n rows, row by row with the context's threads.
  *
- * Columns that ascend in a row of A come in another order in P A P^T, but mostly in the one that those of the row
- * before have come in, for rows of a tile or a line of cells are alike. So the columns of a short row are put down in
- * that order, and sorted by insertion, which has little left to do. */
+ * Columns that ascend in a row of A are in another order in P A P^T, but mostly in the same one as in the row before,
+ * because the rows of a tile or of a line of cells are similar. So the columns of a short row are written in the order
+ * of the row before and sorted by insertion, which then has little to do. */
 #include "config.h"
 
 #include "symbolic/symbolic.h"
@@ -10,8 +10,7 @@
 
 enum { SHORT = 32 }; /* entries of the longest row that is sorted by insertion */
 
-/* Says which entry is the first that makes it no permutation, if there is one. inverse: [n], as
- * karst_permutation_invert has it. */
+/* Reports the first invalid entry of the permutation, if there is one. inverse: [n], from karst_permutation_invert. */
 static karst_status find_fault(karst_context *context, karst_index n, const karst_index *permutation,
                                karst_index *inverse)
 {
@@ -101,8 +100,8 @@ static void sort_long(const struct row *row)
   }
 }
 
-/* Puts the entries of a short row down in an order, and returns whether they ascend in it. from: its columns in A, the
- * first of which is entry first. */
+/* Writes the entries of a short row in an order, and returns whether they ascend in it. from: its columns in A; the
+ * first one is entry first. */
 static bool fill_in_order(const struct row *row, const karst_index *from, karst_index first, const karst_index *inverse,
                           const uint8_t order[SHORT])
 {
@@ -116,8 +115,8 @@ static bool fill_in_order(const struct row *row, const karst_index *from, karst_
   return true;
 }
 
-/* Fills a row of at most SHORT entries. order: [length] the order that the entries are put down in, and afterwards the
- * one that they have come in. */
+/* Fills a row of at most SHORT entries. order: [length] the order in which the entries are written; on return their
+ * ascending order. */
 static void fill_short(const struct row *row, const karst_index *from, karst_index first, const karst_index *inverse,
                        uint8_t order[SHORT])
 {

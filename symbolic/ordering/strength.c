@@ -1,9 +1,9 @@
-/* strength.c - how strong couplings are, from the values that a matrix has at set-up.
+/* strength.c - the strength of couplings, from the values that a matrix has at set-up.
  *
  * Block A_ij couples as strongly as its most strongly coupled unknown: max_c |A_ij(c,c)| / |A_ii(c,c)|, which is the
- * same in any units of equations and unknowns. A norm is not: in a reservoir it is that of whichever derivative has the
- * largest numbers, while the coupling that decides how the solve converges is that of the pressures. What is used is
- * that over the strongest coupling of the row. */
+ * same in any units of equations and unknowns. A norm is not. In a reservoir a norm is that of the derivative with the
+ * largest numbers, while the coupling of the pressures decides how the solve converges. The strength is relative to the
+ * strongest coupling of the row. */
 #include "config.h"
 
 #include "lib/grid/grid.h"
@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-enum { SAMPLES = 2048 }; /* rows that the axes of a grid are judged by */
+enum { SAMPLES = 2048 }; /* rows from which the strengths along the axes of a grid are estimated */
 
 static const char what[] = "the strength of couplings";
 
@@ -24,8 +24,8 @@ static double norm_of(const double *block, int b)
   return sqrt(square);
 }
 
-/* How strongly a block couples beside the diagonal block of its row; without that, or where it tells nothing, the norm
- * has to do. */
+/* How strongly a block couples relative to the diagonal block of its row; if that is missing or zero, the norm is
+ * used. */
 static float judge_block(const double *block, const double *diagonal, int b)
 {
   double most = 0;

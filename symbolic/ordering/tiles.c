@@ -1,14 +1,14 @@
 /* tiles.c - the ordering by tiles (Iwashita, Nakashima and Takahashi, "Algebraic block multi-color ordering method for
  * parallel multi-threaded sparse triangular solver in ICCG method", IPDPS 2012).
  *
- * Rows are gathered into tiles, and tiles are coloured, so that those of one colour depend on each other in no
- * incomplete factor. A tile is a box of cells where the matrix has a grid, or its pattern that of one, else it grows
- * along strong couplings. Inside a tile rows keep their order, or that of the cells: level sets would give the same
- * factors, for they change the order of independent rows alone, and a kernel groups rows into its own steps anyway.
- * Grown tiles keep the order of the rows where that is a good one, or else that of RCM (ground.c). A grid that is told
- * may miss the couplings of wells; one that misses more is not used.
+ * Rows are gathered into tiles. Tiles are coloured so that in an incomplete factor, tiles of one colour do not depend
+ * on each other. A tile is a box of cells if the matrix has a grid, or its pattern shows one; otherwise it grows along
+ * strong couplings. Inside a tile rows keep their order, or that of the cells. Level sets would give the same factors,
+ * because they change only the order of independent rows, and a kernel groups rows into its own steps anyway. Grown
+ * tiles keep the order of the rows if it is a good one, or else that of RCM (ground.c). A grid given by the caller may
+ * lack the couplings of wells; one that lacks more is not used.
  *
- * Rows with many times as many neighbours as most come last, in tiles of their own with a colour each: no fill goes
+ * Rows with many times the usual number of neighbours come last, in tiles of their own with a colour each: no fill goes
  * through them to other rows then. */
 #include "config.h"
 
@@ -51,11 +51,11 @@ static karst_index share_rows(karst_index rows, karst_index tiles, karst_index l
 }
 
 /* On a GPU tiles are as small as iterations allow, so that warps have several rows for each step, and many tiles find
- * room in a multiprocessor. Rows of many neighbours make many steps of few rows, where tiles are large.
+ * room in a multiprocessor. If tiles are large, rows of many neighbours make many steps of few rows.
  *
  * On a CPU a thread takes a tile as a run of rows. Larger tiles cost fewer iterations of methods for unsymmetric
  * systems and are as fast; there are enough for the threads of a processor in each of eight colours. The number of
- * threads itself must not count, for results do not depend on it. */
+ * threads itself must not matter, because results do not depend on it. */
 karst_index karst_tile_set_size(const karst_ordering_pattern *pattern, bool host)
 {
   enum { SMALL = 8, LEAST = 32, MEDIUM = 64, MOST = 128, TILES = 128, LONG = 16 };
@@ -122,7 +122,7 @@ static karst_status order_boxes(const karst_ordering_pattern *pattern, const kar
   return karst_tile_boxes_sort(pattern->context, pattern->block_rows, &boxes, permutation, tiling);
 }
 
-/* How many cells the ends of a coupling are apart along the axis where that is most. */
+/* The distance in cells of the ends of a coupling, along the axis where it is largest. */
 static karst_index count_apart(const karst_grid *grid, karst_index i, karst_index j)
 {
   const karst_cell a = karst_grid_cell(grid->size, grid->cell ? grid->cell[i] : i);
@@ -135,8 +135,8 @@ static karst_index count_apart(const karst_grid *grid, karst_index i, karst_inde
   return most;
 }
 
-/* Whether a grid serves that some couplings do not fit, as those of wells or of wide stencils: most of the rows that
- * are looked at couple to near cells alone. */
+/* Whether a grid is usable although some couplings do not fit it, as those of wells or of wide stencils: most of the
+ * sampled rows couple only to near cells. */
 static bool grid_serves(const karst_ordering_pattern *pattern, const karst_grid *grid)
 {
   enum { SAMPLES = 2048, NEAR = 3, TENTH = 10 };

@@ -11,14 +11,14 @@ typedef struct karst_tile_set {
   karst_index *tile;     /* [block_rows] the tile of each row, -1 while it has none */
   karst_index *colour;   /* [tiles] the colour of each tile */
   karst_index *sequence; /* [block_rows] the rows in the order that they have inside tiles; NULL: by number */
-  bool in_order;         /* whether tiles are numbered in an order that their colours are to keep */
+  bool in_order;         /* whether colours are to keep the order of the tile numbers */
 } karst_tile_set;
 
-/* Returns how many tiles of a colour there must be where, for fewer iterations, colours are more than the fewest.
- * touch: they are to differ only where boxes have a common face. */
+/* Returns the least number of tiles of a colour for which more colours than the fewest are used, to save iterations.
+ * touch: colours need to differ only between boxes with a common face. */
 karst_index karst_tile_set_least(bool host, bool touch);
 
-/* Returns how many rows a tile may have: what the settings say, else what suits the host, or else a GPU and the block
+/* Returns how many rows a tile may have: the setting, or else the number that suits the host, or a GPU and the block
  * size. */
 karst_index karst_tile_set_size(const karst_ordering_pattern *pattern, bool host);
 
@@ -53,8 +53,8 @@ karst_status karst_strength_along_axes(const karst_ordering_pattern *pattern, co
 /* Returns the matrix, without values, whose pattern and grid are those of a pattern. It owns nothing. */
 karst_matrix karst_pattern_view(const karst_ordering_pattern *pattern);
 
-/* Finds the grid of the pattern: the matrix's own, which need not fit, or one that its pattern shows. *stencil: a
- * karst_stencil, or 0 where the pattern does not fit. Returns false where there is none. */
+/* Finds the grid of the pattern: the matrix's own, which need not fit, or one found from its pattern. *stencil: a
+ * karst_stencil, or 0 if the pattern does not fit. Returns false without a grid. */
 bool karst_tiles_find_grid(const karst_ordering_pattern *pattern, karst_grid *grid, int *stencil);
 
 /* A grid cut into boxes, which have numbers as cells have. */
@@ -86,7 +86,7 @@ karst_status karst_tile_boxes_sort(karst_context *context, karst_index rows, con
 karst_status karst_tile_set_cut(const karst_ordering_pattern *pattern, const karst_grid *grid, karst_index most,
                                 karst_tile_set *set);
 
-/* Returns how far the rows of both ends of an entry are apart on average, in a large pattern as some rows tell. */
+/* Estimates from some rows the average distance of the rows of an entry's two ends, in a large pattern. */
 double karst_order_reach(karst_index rows, const karst_index *row_start, const karst_index *column);
 
 /* The pattern that tiles grow on: that of the matrix, or the one in the order of RCM. */
