@@ -15,7 +15,7 @@ struct room {
   double *left;        /* [b*b] E_ik D_k^-1 */
   double *right;       /* [b*b] the bracket where R is not 0 */
   double *scale;       /* [2 b] for the inversion */
-  int *pivot;          /* [b] likewise */
+  int *pivot;          /* [b] the same */
 };
 
 static inline __attribute__((always_inline)) struct room room_in(int b, double *memory, int *pivot)
