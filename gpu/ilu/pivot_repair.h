@@ -1,6 +1,6 @@
-/* pivot_repair.h - how a factorization reports rows that fail, and the replacement of a singular pivot block: with a shift R a
- * multiple of the unit matrix, R times the largest absolute entry of the block row of A - L U, or of A if the row is
- * zero. */
+/* pivot_repair.h - how a factorization reports rows that fail, and the replacement of a singular pivot block: with a
+ * shift R a multiple of the unit matrix, R times the largest absolute entry of the block row of A - L U, or of A if the
+ * row is zero. */
 #ifndef KARST_GPU_ILU_PIVOT_REPAIR_H
 #define KARST_GPU_ILU_PIVOT_REPAIR_H
 

@@ -1,5 +1,5 @@
-/* opm_block.h - a diagonal block of OPM Flow's, for tests of pivots: rows are oil, water and gas, columns water, pressure in
- * Pa and gas, stored column by column. */
+/* opm_block.h - a diagonal block of OPM Flow's, for tests of pivots: rows are oil, water and gas, columns water,
+ * pressure in Pa and gas, stored column by column. */
 #ifndef KARST_TESTS_SUPPORT_OPM_BLOCK_H
 #define KARST_TESTS_SUPPORT_OPM_BLOCK_H
 

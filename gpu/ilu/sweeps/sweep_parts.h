@@ -1,5 +1,5 @@
-/* sweep_parts.h - what sweeps share in which PARTS lanes each take every PARTS-th neighbour of a scalar row: sweep.h, and
- * gpu/dilu/sweep.cu. */
+/* sweep_parts.h - what sweeps share in which PARTS lanes each take every PARTS-th neighbour of a scalar row: sweep.h,
+ * and gpu/dilu/sweep.cu. */
 #ifndef KARST_GPU_ILU_SWEEPS_SWEEP_PARTS_H
 #define KARST_GPU_ILU_SWEEPS_SWEEP_PARTS_H
 
