@@ -228,9 +228,13 @@ static void put_introduction(struct page *page)
     puts(".SH OPTIONS\n.\\\" \"make options-doc\" writes this section as --help=man prints it: change the rows "
          "instead.");
   if (page->form == MARKDOWN)
-    puts("# Options\n\n<!-- \"make options-doc\" writes this page as tools/solve --help=markdown prints it: change the "
-         "rows instead. -->\n\nThese are the options of the command solve. Those below \"Every solver\" belong to the "
-         "library: karst_options_set takes them by the same names, and so do compare and `--set` of bench.\n");
+    printf("# Options\n\n<!-- \"make options-doc\" writes this page by %s --help=markdown: change the rows "
+           "instead. -->\n\nThese are the options of the command %s.%s\n\n",
+           tool_name(), tool_name(),
+           command->library_options
+               ? " Those below \"Every solver\" belong to the library: karst_options_set takes them "
+                 "by the same names, and so do compare and `--set` of bench."
+               : "");
   begin(page, 0, 0);
   put_words(page, "Write --name VALUE or --name=VALUE. Arguments behind -- are operands, also if they begin with a "
                   "hyphen.");

@@ -167,17 +167,17 @@ static bool is_below_rounding(const struct hint_case *solve)
   return tool_option_number(solve->options, "rtol") < 1e-15 && !(atol >= 1e-15 * norm && atol > 0);
 }
 
-/* The driver that fits the matrix best: cg where rows say that it is positive definite. */
-static const char *find_solver(const struct hint_facts *facts)
+/* The driver that fits the matrix best: cg if rows say that it is positive definite and no scaling spoils that. */
+static const char *find_solver(const struct hint_case *solve, const struct hint_facts *facts)
 {
-  return facts->symmetric && facts->dominated ? "cg" : "auto";
+  return facts->symmetric && facts->dominated && !is(solve->options, "scale", "block") ? "cg" : "auto";
 }
 
 /* What a solve that takes too long, or cannot go on, may be tried with: another driver, what auto chooses as a
  * preconditioner, or iluk, which fills zeros on the diagonal. Empty where the solve had both. */
 static void find_methods(const struct hint_case *solve, const struct hint_facts *facts, char *with, size_t size)
 {
-  add_option(with, size, solve->given, "solver", find_solver(facts));
+  add_option(with, size, solve->given, "solver", find_solver(solve, facts));
   add_option(with, size, solve->given, "precond", facts->empty > 0 ? "iluk" : "auto");
 }
 
