@@ -162,7 +162,7 @@ KARST_INLINE bool factor_node(karst_rrb_naive *naive, double *const *stencil, st
 }
 
 /* Returns the first node of the level whose pivot is not positive or not finite, or -1. */
-KARST_INLINE karst_index factor_red(karst_rrb_naive *naive, double *const *stencil, struct level at)
+KARST_INLINE karst_index factor_red_nodes(karst_rrb_naive *naive, double *const *stencil, struct level at)
 {
   for (int64_t j = first_row(at, true); j < naive->size[1]; j += row_step(at))
     for (int64_t i = first_column(at, true, j); i < naive->size[0]; i += 2 * at.stride)
@@ -257,7 +257,7 @@ static void factor_nodes(karst_rrb_naive *naive, int *level, karst_index *node)
     const struct level at = level_of(k);
     double *const *to = k == 0 && naive->schur[0] ? naive->schur : naive->work;
     *level = k + 1;
-    *node = factor_red(naive, from, at);
+    *node = factor_red_nodes(naive, from, at);
     if (*node < 0) update_black(naive, from, to, at);
     from = to;
   }

@@ -23,7 +23,7 @@ namespace
 
 /* The work of a lane on a task: row r of the block row that is number q of its slice, in that slot; and of its
  * neighbours every PARTS-th from number part on. */
-struct place {
+struct lane_place {
   int part, q, r;
   bool active;
   karst_index slot;
@@ -36,7 +36,7 @@ template <int B> struct links {
 
 /* Follows from a record: the position of the task, the first links, and the row, or upward its slot forward. */
 template <int B> struct work {
-  place at;
+  lane_place at;
   int64_t e, end;
   links<B> first;
   karst_index row, other;
@@ -55,11 +55,11 @@ template <int B, int PARTS> struct staging {
 };
 
 template <int B, int PARTS>
-__device__ __forceinline__ place find_place(const karst_dilu_task &task, int64_t piece, bool there)
+__device__ __forceinline__ lane_place find_place(const karst_dilu_task &task, int64_t piece, bool there)
 {
   using all = layout<B, PARTS>;
   const int lane = (int)threadIdx.x % 32;
-  place at = {lane / (all::ROWS * B), lane % (all::ROWS * B) / B, lane % B, false, 0};
+  lane_place at = {lane / (all::ROWS * B), lane % (all::ROWS * B) / B, lane % B, false, 0};
   if (all::PIECES > 1) at.q += (int)(piece % all::PIECES) * all::ROWS;
   at.slot = task.first / all::R * all::R + at.q;
   at.active = there && at.part < PARTS && at.q < all::R && at.slot >= task.first && at.slot < task.end;
@@ -68,7 +68,7 @@ __device__ __forceinline__ place find_place(const karst_dilu_task &task, int64_t
 
 /* The lane's links among entries e, e + 1, ...; those from end on do not exist. */
 template <int B, int PARTS>
-__device__ __forceinline__ links<B> fetch_links(const karst_triangle &t, int64_t e, int64_t end, const place &at)
+__device__ __forceinline__ links<B> fetch_links(const karst_triangle &t, int64_t e, int64_t end, const lane_place &at)
 {
   constexpr int R = 32 / B;
   links<B> found;
@@ -92,7 +92,8 @@ template <int B, int PARTS> __device__ __forceinline__ int block_of(int k)
 
 /* Queues the copies of the links' blocks. */
 template <int B, int PARTS>
-__device__ __forceinline__ void stage(const double *A, const links<B> &link, const place &at, staging<B, PARTS> &staged)
+__device__ __forceinline__ void stage(const double *A, const links<B> &link, const lane_place &at,
+                                      staging<B, PARTS> &staged)
 {
   __syncwarp();
   if (at.part < PARTS && at.r == 0)
@@ -139,7 +140,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS)
   karst_dilu_task ahead = record((int64_t)piece + 2 * (int64_t)warps);
   stage<B, PARTS>(A, now.first, now.at, staged);
   for (; piece < pieces; piece += warps) {
-    const place at = now.at;
+    const lane_place at = now.at;
     const bool first = at.active && (PARTS == 1 || at.part == 0);
     const int64_t row = (int64_t)now.row * B + at.r, from = upper ? (int64_t)now.other * B + at.r : row;
     const karst_index slot = upper ? now.other : at.slot;

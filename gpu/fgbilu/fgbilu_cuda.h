@@ -117,7 +117,7 @@ karst_status karst_fgbilu_list_hyperplanes_cuda(karst_context *context, const ka
                                                 karst_fgbilu_analysis *analysis);
 void karst_fgbilu_forget_hyperplanes_cuda(karst_context *context, karst_fgbilu_cuda *plan);
 
-/* check.cu: whether there is a coupling without its mirror image. */
+/* find_faults.cu: whether there is a coupling without its mirror image. */
 karst_status karst_fgbilu_find_one_sided_cuda(karst_context *context, const karst_matrix *A,
                                               const karst_fgbilu_analysis *analysis, bool *found);
 /* Queues a check of all entries of A; it reports cells with one that is not finite. */

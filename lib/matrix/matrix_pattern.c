@@ -55,8 +55,8 @@ karst_status karst_matrix_check(karst_context *context, karst_index block_rows, 
 }
 
 /* Copies indices to the host, where they are not there yet. */
-static karst_status fetch(karst_context *context, int64_t count, const karst_index *memory, const char *what,
-                          karst_index **host)
+static karst_status fetch_indices(karst_context *context, int64_t count, const karst_index *memory, const char *what,
+                                  karst_index **host)
 {
   void *seen = NULL;
   if (*host) return KARST_SUCCESS;
@@ -70,10 +70,11 @@ karst_status karst_matrix_fetch_pattern(const karst_matrix *matrix)
   karst_matrix *own = (karst_matrix *)matrix, *shape = (karst_matrix *)(matrix->shape ? matrix->shape : matrix);
   karst_context *context = matrix->context;
   if (own->row_start) return KARST_SUCCESS; /* which comes last */
-  karst_status status = fetch(context, shape->blocks, shape->device_column, "the matrix's columns", &shape->column);
+  karst_status status =
+      fetch_indices(context, shape->blocks, shape->device_column, "the matrix's columns", &shape->column);
   if (!status)
-    status = fetch(context, (int64_t)shape->block_rows + 1, shape->device_row_start, "the matrix's row starts",
-                   &shape->row_start);
+    status = fetch_indices(context, (int64_t)shape->block_rows + 1, shape->device_row_start, "the matrix's row starts",
+                           &shape->row_start);
   if (status || own == shape) return status;
   own->column = shape->column;
   own->row_start = shape->row_start;

@@ -1,4 +1,4 @@
-/* ordering.h - the interface of an ordering: one const table per method. symbolic/ordering/ordering.c lists the
+/* ordering.h - the interface of an ordering: one const table per method. symbolic/ordering/orderings.c lists the
  * tables. */
 #ifndef KARST_LIB_METHOD_ORDERING_H
 #define KARST_LIB_METHOD_ORDERING_H

@@ -189,7 +189,7 @@ static bool search_all(karst_context *context, const struct walk *walk, karst_in
 }
 
 /* Gets memory for a search, and for as many threads as a few numbers a vertex are enough for. */
-static karst_status prepare(karst_context *context, struct walk *walk)
+static karst_status begin_walk(karst_context *context, struct walk *walk)
 {
   const karst_graph *graph = walk->graph;
   const int64_t n = graph->vertices, each = (walk->distance > 1 ? 2 * n : 0) + walk->groups + 1;
@@ -215,7 +215,7 @@ karst_status karst_graph_of_groups(karst_context *context, const karst_graph *gr
   const karst_index n = graph->vertices;
   if (*distance > n) *distance = n > 1 ? (int)n : 1; /* no path is longer */
   struct walk walk = {.graph = graph, .groups = groups, .group = group, .distance = *distance};
-  karst_status status = prepare(context, &walk);
+  karst_status status = begin_walk(context, &walk);
   *result = (karst_graph){.vertices = groups};
   if (status || (status = karst_allocate(context, &result->start, (int64_t)groups + 1, sizeof *result->start, what)))
     goto finish;

@@ -25,14 +25,15 @@ template <int B> struct chunk {
 
 /* What a lane does of a task: row r of the block row that is number q of its slice, and of its neighbours every
  * PARTS-th from number part on. */
-struct place {
+struct lane_place {
   int part, q, r;
   bool active;
 };
 
 /* The lane's neighbours among entries e, e + 1, ..., of which those from end on are zero. */
 template <int B, int PARTS>
-__device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e, int64_t end, const place &at, chunk<B> &next)
+__device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e, int64_t end, const lane_place &at,
+                                      chunk<B> &next)
 {
   constexpr int R = 32 / B;
   if (PARTS > 1) e += at.part;
@@ -66,7 +67,7 @@ template <int B> __device__ __forceinline__ double sum_of_groups(double sum)
 /* Returns what the sum of a row begins with in its first lanes: r forward, D^-1 y backward; and leaves its place in the
  * vector to reset absent. e: the first entry of the row; row: the scalar row. */
 template <int B, bool upper, bool LONG>
-__device__ __forceinline__ double start_sum(const karst_triangle &t, karst_index slot, int64_t e, const place &at,
+__device__ __forceinline__ double start_sum(const karst_triangle &t, karst_index slot, int64_t e, const lane_place &at,
                                             bool first, int64_t row, const double *in, double *reset)
 {
   constexpr int R = 32 / B;
@@ -97,7 +98,7 @@ __device__ __forceinline__ void long_row(const karst_triangle &t, karst_index sl
 {
   constexpr int R = 32 / B, WARPS = KARST_ILU_LONG_WARPS, PARTS = WARPS * R, K = at_once<B>;
   const int lane = (int)threadIdx.x % 32, base = lane - lane % B, warp = (int)threadIdx.x / 32;
-  const place at = {warp * R + lane / B, (int)(slot % R), lane % B, lane < R * B};
+  const lane_place at = {warp * R + lane / B, (int)(slot % R), lane % B, lane < R * B};
   const bool first = warp == 0 && lane < B;
   const int64_t start = t.start[slot / R], end = start + (upper ? 1 : 0) + neighbours;
   int64_t e = end - neighbours;
@@ -162,7 +163,7 @@ __global__ void __launch_bounds__(sweep_threads<rounds...>, (least_blocks<B, PAR
     next_piece += first_unit(list...);
     pieces = last_unit(list...);
   }
-  place at = {lane / (ROWS * B), lane % (ROWS * B) / B, lane % B, false};
+  lane_place at = {lane / (ROWS * B), lane % (ROWS * B) / B, lane % B, false};
   for (number piece = next_piece; piece < pieces; piece += warps) {
     [[maybe_unused]] karst_ilu_unit unit = {};
     karst_index begin, stop;

@@ -1,4 +1,4 @@
-/* backend.c - the CPU backend: its memory and its table. Device memory is host memory. */
+/* backend_cpu.c - the CPU backend: its memory and its table. Device memory is host memory. */
 #include "lib/backend/backend.h"
 
 #include "cpu/cpu.h"

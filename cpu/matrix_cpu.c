@@ -1,4 +1,4 @@
-/* matrix.c - block CSR matrix times vector on the CPU. Rows are shared out so that each thread has as many blocks.
+/* matrix_cpu.c - block CSR matrix times vector on the CPU. Rows are shared out so that each thread has as many blocks.
  * Each row is summed by one thread in storage order: the same bits for every number of threads. */
 #include "cpu/cpu.h"
 #include "lib/backend/dense.h"

@@ -1,4 +1,4 @@
-/* machine.c - the figures of a GPU: those of an H200. Builds without CUDA have it too: their tests check the rules'
+/* machine_cuda.c - the figures of a GPU: those of an H200. Builds without CUDA have it too: their tests check the rules'
  * choices for a GPU with these figures.
  *
  * Sweeps level by level match M^-1 r in natural order of doc/benchmarks.md: the bandwidth is lower for small blocks,

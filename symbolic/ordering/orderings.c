@@ -1,4 +1,4 @@
-/* ordering.c - lists the orderings. */
+/* orderings.c - lists the orderings. */
 #include "config.h"
 
 #include "lib/method/ordering.h"

@@ -1,4 +1,4 @@
-/* matrix.cu - block CSR matrix times vector on the GPU: y = A x, or y = right - A x. There are three kernels, by block
+/* matrix_cuda.cu - block CSR matrix times vector on the GPU: y = A x, or y = right - A x. There are three kernels, by block
  * size:
  *
  * 1: a thread block takes as many rows as it has threads and streams their entries through. First each thread
