@@ -44,7 +44,7 @@ static bool have_driver()
 static karst_status refuse(karst_context *context, int device, cudaError_t error)
 {
   cudaGetLastError();
-  return karst_fail(context, KARST_ERROR_NO_DEVICE, "cuda:%d cannot be had: %s", device, cudaGetErrorString(error));
+  return karst_fail(context, KARST_ERROR_NO_DEVICE, "cuda:%d is not available: %s", device, cudaGetErrorString(error));
 }
 
 /* Takes the device's primary context. It is never released, for it may have become the caller's as well. */

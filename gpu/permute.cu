@@ -172,7 +172,8 @@ karst_status permute(karst_context *context, const patterns &p, tally *found)
   karst_status status = karst_ilu_sum_indices_cuda(context, (int64_t)p.rows + 1, p.start);
   if (!status) status = context->backend->download(context, &all, found, sizeof all);
   if (!status && all.faults > 0)
-    status = karst_fail(context, KARST_ERROR_ARGUMENT, "%llu entries of the permutation make it none", all.faults);
+    status = karst_fail(context, KARST_ERROR_ARGUMENT, "not a permutation: %llu entries are repeated or out of range",
+                        all.faults);
   if (status) return status;
   fill_short<<<grid, THREADS, 0, stream>>>(p);
   list.count = (int64_t)all.rows;

@@ -151,7 +151,7 @@ karst_status karst_solver_keep(karst_solver *solver)
   if (status) return status;
   if (!solver->factored)
     return karst_fail(solver->context, KARST_ERROR_ARGUMENT,
-                      "the solver's last factorization failed, so that there is none to keep: karst_solver_update");
+                      "the solver's last factorization failed and cannot be kept: call karst_solver_update");
   return karst_setup_keep(solver);
 }
 

@@ -24,7 +24,7 @@ static karst_status check_method(karst_context *context, const karst_precond_met
                       "a preconditioner's name is letters, digits, '-' and '_', at most %d, not \"%s\"",
                       (int)KARST_OPTION_LENGTH, karst_quote_text(method->name ? method->name : "", word));
   if (karst_precond_find(context, method->name))
-    return karst_fail(context, KARST_ERROR_OPTION, "the context has a preconditioner %s", method->name);
+    return karst_fail(context, KARST_ERROR_OPTION, "a preconditioner named %s is already registered", method->name);
   const char *missing = !method->help      ? "help"
                         : !method->setup   ? "setup"
                         : !method->update  ? "update"

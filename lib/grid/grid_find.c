@@ -143,7 +143,7 @@ karst_status karst_grid_find(const karst_matrix *matrix, karst_grid *grid)
   if (found) return KARST_SUCCESS;
   return karst_fail(matrix->context, KARST_ERROR_MATRIX,
                     "no grid in natural order has the matrix's pattern: block row %lld has an entry in column %lld, "
-                    "which is no neighbour of it in the grid %lldx%lldx%lld, and other grids fit no further",
+                    "which is not its neighbour in the grid %lldx%lldx%lld, and other grids fit no further",
                     (long long)s.misfit[0], (long long)s.misfit[1], (long long)size[0], (long long)size[1],
                     (long long)size[2]);
 }

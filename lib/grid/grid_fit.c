@@ -143,7 +143,7 @@ karst_status karst_matrix_check_grid(const karst_matrix *matrix, karst_stencil *
   karst_status status = karst_matrix_fetch_pattern(matrix);
   if (status || karst_grid_fits(matrix, grid, stencil, misfit)) return status;
   return karst_fail(matrix->context, KARST_ERROR_MATRIX,
-                    "block row %lld has an entry in column %lld, which is no neighbour of it in the grid "
+                    "block row %lld has an entry in column %lld, which is not its neighbour in the grid "
                     "%lldx%lldx%lld",
                     (long long)misfit[0], (long long)misfit[1], (long long)grid->size[0], (long long)grid->size[1],
                     (long long)grid->size[2]);

@@ -122,7 +122,7 @@ static karst_status gather_blocks(const karst_matrix *A, const double *scalar_va
   karst_release(context, m.next);
   if (padding > 0)
     karst_tell(context, KARST_MESSAGE_NOTE,
-               "%lld rows are no multiple of the block size %d: padded with %lld unit row%s", (long long)rows, b,
+               "%lld rows are not a multiple of the block size %d: padded with %lld unit row%s", (long long)rows, b,
                (long long)padding, padding == 1 ? "" : "s");
   return karst_matrix_adopt(context, block_rows, b, rows, row_start, column, value, result);
 

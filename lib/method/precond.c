@@ -209,8 +209,7 @@ karst_status karst_precond_keep(karst_precond *precond)
   if (!precond) return KARST_ERROR_ARGUMENT;
   if (precond->generation < 0 || precond->reason != KARST_SOUND)
     return karst_fail(precond->context, KARST_ERROR_ARGUMENT,
-                      "the preconditioner's last factorization failed, so that there is none to keep: "
-                      "karst_precond_update");
+                      "the preconditioner's last factorization failed and cannot be kept: call karst_precond_update");
   precond->generation = precond->A->generation;
   return KARST_SUCCESS;
 }

@@ -42,7 +42,7 @@ karst_status karst_vector_wrap(karst_context *context, int64_t length, double *v
   if (context && !values && length > 0)
     return karst_fail(context, KARST_ERROR_ARGUMENT, "the vector's values are NULL");
   if (context && length > PTRDIFF_MAX / (int64_t)sizeof *values)
-    return karst_fail(context, KARST_ERROR_ARGUMENT, "no memory has %lld scalars", (long long)length);
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "a vector of %lld scalars is too large", (long long)length);
   karst_status status = make(context, length, vector);
   if (status) return status;
   (*vector)->values = values;

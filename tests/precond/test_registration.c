@@ -110,9 +110,11 @@ static void test_bad_methods(karst_context *context)
     refuse(context, &bad, KARST_ERROR_ARGUMENT, "name", names[i] ? "a bad name" : "no name");
   }
   bad.name = "iluk";
-  refuse(context, &bad, KARST_ERROR_OPTION, "has a preconditioner iluk", "a name of the library's");
+  refuse(context, &bad, KARST_ERROR_OPTION, "a preconditioner named iluk is already registered",
+         "a name of the library's");
   bad.name = "identity";
-  refuse(context, &bad, KARST_ERROR_OPTION, "has a preconditioner identity", "the same name again");
+  refuse(context, &bad, KARST_ERROR_OPTION, "a preconditioner named identity is already registered",
+         "the same name again");
   karst_precond_method missing[] = {identity, identity, identity, identity, identity};
   missing[0].help = NULL;
   missing[1].setup = NULL;

@@ -205,11 +205,11 @@ static void test_no_grid(karst_context *context)
   karst_matrix *A = make(context, 6, 5, 4, FACES, 0, well);
   tap_need(context, karst_matrix_set_grid(A, 120, 1, 1), "grid");
   refused(context, karst_matrix_find_grid(A), KARST_ERROR_MATRIX,
-          "block row 25 has an entry in column 100, which is no neighbour of it in the grid 6x5x4");
+          "block row 25 has an entry in column 100, which is not its neighbour in the grid 6x5x4");
   tap_ok(has_grid(A, 120, 1, 1, NULL), "the grid of before stays where none is found");
   tap_need(context, karst_matrix_set_grid(A, 6, 5, 4), "grid");
   refused(context, karst_matrix_check_grid(A, NULL), KARST_ERROR_MATRIX,
-          "block row 25 has an entry in column 100, which is no neighbour of it in the grid 6x5x4");
+          "block row 25 has an entry in column 100, which is not its neighbour in the grid 6x5x4");
   karst_matrix_forget_grid(A);
   refused(context, karst_matrix_check_grid(A, NULL), KARST_ERROR_ARGUMENT, "the matrix has no grid");
   karst_matrix_destroy(A);
