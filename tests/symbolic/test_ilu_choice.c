@@ -141,14 +141,13 @@ static void test_tiles(void)
 static void test_parts(void)
 {
   const struct {
-    int b;
-    int64_t neighbours; /* of 100 rows */
+    int b, neighbours; /* of 100 rows */
     int parts;
   } of[] = {{1, 0, 1},   {1, 400, 1}, {1, 401, 2}, {2, 800, 2},  {2, 801, 4},   {1, 1601, 8},  {1, 10000, 8},
             {3, 300, 1}, {3, 301, 2}, {3, 601, 4}, {4, 1201, 8}, {5, 10000, 4}, {8, 10000, 4}, {9, 10000, 1}};
   for (size_t i = 0; i < sizeof of / sizeof *of; i++)
     tap_ok(karst_ilu_choose_parts(of[i].b, 100, of[i].neighbours) == of[i].parts,
-           "b = %d, %lld neighbours of 100 rows: %d lanes a row", of[i].b, (long long)of[i].neighbours, of[i].parts);
+           "b = %d, %d neighbours of 100 rows: %d lanes a row", of[i].b, of[i].neighbours, of[i].parts);
 }
 
 /* Returns what a triangle of all rows of those lengths has. count: [lengths] */
