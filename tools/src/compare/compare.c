@@ -124,7 +124,7 @@ static int prepare(struct batch *batch)
     status = compare_choose_baseline(&batch->plan, &batch->cases, settings->baseline, &batch->baseline);
   if (status == TOOL_GO_ON && runs) status = compare_results_open(&batch->results, settings->results);
   if (status == TOOL_GO_ON) status = compare_results_read(&batch->results, settings->results, &batch->cases, all);
-  if (status == TOOL_GO_ON && runs) status = compare_results_mend(&batch->results);
+  if (status == TOOL_GO_ON && runs) status = compare_results_repair(&batch->results);
   if (status == TOOL_GO_ON && settings->tables_only) status = check_rows(batch);
   if (status == TOOL_GO_ON && all) status = compare_check_outputs(settings, &batch->cases);
   if (status == TOOL_GO_ON && settings->tables_only)

@@ -200,7 +200,7 @@ int compare_results_read(struct compare_results *results, const char *path, stru
 /* Opens the file for appending, after it was locked against others; creates it. To be called before it is read. */
 int compare_results_open(struct compare_results *results, const char *path);
 /* Cuts off what a last line has lost. To be called when the file has been read. */
-int compare_results_mend(struct compare_results *results);
+int compare_results_repair(struct compare_results *results);
 /* Appends a row and waits until it is on the disk. */
 int compare_results_append(struct compare_results *results, const json_t *row);
 void compare_results_close(struct compare_results *results);

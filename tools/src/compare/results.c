@@ -145,7 +145,7 @@ int compare_results_read(struct compare_results *results, const char *path, stru
   return status;
 }
 
-int compare_results_mend(struct compare_results *results)
+int compare_results_repair(struct compare_results *results)
 {
   struct stat status;
   if (fstat(results->file, &status) != 0) return fail_file(results->path);
@@ -162,8 +162,8 @@ int compare_results_append(struct compare_results *results, const json_t *row)
   struct stat before;
   char *text = json_dumps(row, JSON_COMPACT);
   const size_t length = text ? strlen(text) : 0;
-  char *line = realloc(text, length + 2);
-  if (!text || !line) {
+  char *line = text ? realloc(text, length + 2) : NULL;
+  if (!line) {
     free(text);
     return tool_fail_memory("a row of the results");
   }
