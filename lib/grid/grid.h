@@ -74,7 +74,7 @@ bool karst_grid_fits(const karst_matrix *matrix, const karst_grid *grid, karst_s
  * plus one; end if there is no such row. */
 karst_index karst_matrix_find_new_row(const karst_matrix *matrix, karst_index begin, karst_index end);
 
-/* The same for a sample of rows spread over the matrix. */
+/* As karst_grid_fits, for a sample of rows spread over the matrix. */
 bool karst_grid_fits_samples(const karst_matrix *matrix, const karst_grid *grid, karst_stencil *stencil);
 
 /* Finds the grid in natural order that a matrix's pattern fits, and returns whether there is one. */
