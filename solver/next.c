@@ -9,7 +9,8 @@ static const struct karst_krylov_ops *chosen_ops(const karst_solver *solver)
   return karst_krylov_table[solver->chosen.solver];
 }
 
-bool karst_next_may_come(const karst_solver *solver) { return chosen_ops(solver)->then; }
+/* Whether the driver that was chosen is made of two. */
+static bool is_made_of_two(const karst_solver *solver) { return chosen_ops(solver)->then; }
 
 /* Where more iterations are allowed than these, the first driver leaves half of them to the second. */
 enum { FEW = 2000 };
@@ -18,7 +19,7 @@ void karst_next_share(karst_solver *solver)
 {
   solver->running = solver->krylov;
   solver->share = solver->allowed;
-  if (karst_next_may_come(solver) && solver->share.max_iterations > FEW) solver->share.max_iterations /= 2;
+  if (is_made_of_two(solver) && solver->share.max_iterations > FEW) solver->share.max_iterations /= 2;
   solver->krylov->limits = &solver->share;
 }
 
@@ -26,7 +27,7 @@ void karst_next_share(karst_solver *solver)
 bool karst_next_is_due(const karst_solver *solver, const karst_result *result)
 {
   const karst_krylov_limits *limits = &solver->allowed;
-  if (!karst_next_may_come(solver) || solver->running != solver->krylov) return false;
+  if (!is_made_of_two(solver) || solver->running != solver->krylov) return false;
   if (result->iterations >= limits->max_iterations || (limits->rtol == 0 && limits->atol == 0)) return false;
   switch (result->reason) {
   case KARST_BREAKDOWN_RHO:
@@ -104,7 +105,7 @@ void karst_next_set_monitor(karst_solver *solver)
 
 int karst_next_report(const karst_solver *solver, size_t i, karst_value *value)
 {
-  if (!karst_next_may_come(solver) || i > 1 || (i == 1 && solver->running != solver->next)) return 0;
+  if (!is_made_of_two(solver) || i > 1 || (i == 1 && solver->running != solver->next)) return 0;
   *value = i == 0 ? (karst_value){.name = "solver_used", .unit = "", .number = NAN, .text = solver->running->ops->name}
                   : (karst_value){.name = "restart_used", .unit = "", .number = restart_of_next(solver)};
   return 1;

@@ -4,8 +4,6 @@
 
 #include "solver/solver.h"
 
-/* Whether the driver that was chosen is made of two. */
-bool karst_next_may_come(const karst_solver *solver);
 /* Before a solve: makes the first driver the running one and gives it its share of the limits. */
 void karst_next_share(karst_solver *solver);
 /* Whether the second driver can help after the first one's end, and has iterations left. */
