@@ -95,7 +95,7 @@ static karst_status precondition(karst_krylov *k, int now)
  * where the result may not be needed. */
 static bool goes_ahead(const karst_krylov *k)
 {
-  return k->test.by_precond || (k->context->backend->download_begin && !k->M->calls_outside);
+  return k->test.by_precond || (k->context->backend->download_begin && !k->M->calls_registered);
 }
 
 /* Looks at what the step is judged by. */

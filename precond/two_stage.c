@@ -58,7 +58,7 @@ static karst_status setup(karst_precond *p)
   for (int i = 0; i < STAGES && !status; i++) {
     status = make_stage(p, i, &own->stage[i]);
     if (!status) p->varies = p->varies || own->stage[i]->varies;
-    if (!status) p->calls_outside = p->calls_outside || own->stage[i]->calls_outside;
+    if (!status) p->calls_registered = p->calls_registered || own->stage[i]->calls_registered;
   }
   if (!status) status = karst_device_doubles(context, rows, "the residual between the stages", &own->residual);
   if (!status) status = karst_device_doubles(context, rows, "the step of the second stage", &own->step);

@@ -128,7 +128,7 @@ karst_status karst_precond_register(karst_context *context, const karst_precond_
   if (status) return status;
   made->method = *method;
   made->list[0] = method->options;
-  made->ops = karst_precond_outside(&made->method);
+  made->ops = karst_precond_registered(&made->method);
   if (method->options) made->ops.options = made->list;
   for (last = &context->methods; *last; last = &(*last)->next) continue;
   *last = made;

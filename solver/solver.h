@@ -55,7 +55,7 @@ static inline bool karst_solver_is_reduced(const karst_solver *solver) { return 
 
 /* Nothing can be done before setup has succeeded. */
 karst_status karst_solver_check_ready(const karst_solver *solver);
-/* Neither a monitor, an operator nor a method from outside must change the solver that has called it. */
+/* A monitor, an operator or a registered method must not change the solver that calls it. */
 karst_status karst_solver_check_idle(const karst_solver *solver);
 
 #endif

@@ -67,7 +67,7 @@ struct karst_precond_ops {
                        * use the tiles of an ordering; 0: never */
   bool fetches;       /* the method calls karst_matrix_fetch_pattern when it needs the pattern; else set-up does */
   bool shares_matrix; /* the preconditioners of the rows of kind KARST_OPTION_PRECOND are for the same matrix */
-  const karst_precond_method *outside; /* the registered method behind it, or NULL */
+  const karst_precond_method *registered; /* the caller's method behind it, or NULL */
 
   /* Makes the shareable half of set-up, which depends only on the pattern of p's matrix and the settings, into
    * p->analysis->data. It runs before setup, unless p receives the analysis of another preconditioner of that pattern.
@@ -121,7 +121,7 @@ struct karst_precond {
   bool begun;            /* setup was called, so destroy must be called */
   void *data;            /* the method's own */
   bool varies;           /* set by setup: M^-1 is not the same linear operator in each apply */
-  bool calls_outside;    /* set by setup: an apply calls a function of the program, which may wait or fail */
+  bool calls_registered; /* set by setup: an apply calls a registered method, which may wait or fail */
   karst_reason reason;   /* after update KARST_SOUND, _SINGULAR_BLOCK, _NOT_FINITE or _INDEFINITE_PRECOND */
   karst_index block_row;
   char explanation[160];            /* what update adds about its reason, such as a node of the grid; "" if nothing */
@@ -157,7 +157,7 @@ const struct karst_precond_ops *karst_precond_find(const karst_context *context,
 const char *karst_precond_choice(size_t i);
 
 /* Wraps the functions of a registered method as the library's own. */
-struct karst_precond_ops karst_precond_outside(const karst_precond_method *method);
+struct karst_precond_ops karst_precond_registered(const karst_precond_method *method);
 /* Releases the list of registered methods. */
 void karst_precond_forget(karst_context *context);
 

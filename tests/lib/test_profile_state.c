@@ -52,7 +52,7 @@ static void ends_with_the_device(karst_context *context)
   karst_vector_destroy(x);
 }
 
-/* ---- a method from outside, and operations within it ---- */
+/* ---- a registered method, and operations within it ---- */
 
 static karst_status accept(karst_precond *precond)
 {
@@ -92,7 +92,7 @@ static void within_a_solve(karst_context *context)
   tap_need(context, karst_precond_register(context, &method), "register");
   struct problem p = problem_from(context, "poisson2d:8x8", 0, 0);
   karst_solver *solver = problem_solver(&p, &settings);
-  solve_profiled(&p, solver, "a method from outside");
+  solve_profiled(&p, solver, "a registered method");
   tap_ok(answer == KARST_ERROR_ARGUMENT && strstr(karst_context_error(context), "within"),
          "an operation that is timed cannot end the profile: %s", karst_context_error(context));
   const int64_t calls = calls_of(context, "precond apply (switcher)");

@@ -1,5 +1,4 @@
-/* What a method from outside must be to become one of a context's, the options that it brings, and what other contexts
- * know of it. */
+/* What karst_precond_register requires of a method, the method's options, and that other contexts do not have it. */
 #include "tests/support/failing_allocator.h"
 #include "tests/support/problem.h"
 

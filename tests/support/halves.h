@@ -163,13 +163,13 @@ static void destroy(karst_precond *p) { (void)p; }
 
 static const struct karst_reduction reduction = {size, enter, leave, multiply, apply_reduced, block_row};
 
-static karst_status outside(karst_precond *p)
+static karst_status accept(karst_precond *p)
 {
   (void)p;
   return KARST_SUCCESS;
 }
 
-static karst_status outside_apply(karst_precond *p, const karst_vector *r, karst_vector *z)
+static karst_status copy_residual(karst_precond *p, const karst_vector *r, karst_vector *z)
 {
   (void)p;
   return karst_vector_copy(r, z);
@@ -180,9 +180,9 @@ static karst_status add_method(karst_context *context)
 {
   const karst_precond_method method = {.name = "halves",
                                        .help = "every other unknown of a tridiagonal matrix",
-                                       .setup = outside,
-                                       .update = outside,
-                                       .apply = outside_apply,
+                                       .setup = accept,
+                                       .update = accept,
+                                       .apply = copy_residual,
                                        .destroy = destroy};
   const karst_status status = karst_precond_register(context, &method);
   if (status) return status;

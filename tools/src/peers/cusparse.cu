@@ -1,5 +1,5 @@
-/* cusparse.cu - cuSPARSE's incomplete LU, the peer of ILU(k) inside NVIDIA's toolkit, as a preconditioner from outside
- * the library: it calls nothing but karst.h and CUDA.
+/* cusparse.cu - cuSPARSE's incomplete LU, the peer of ILU(k) inside NVIDIA's toolkit, as a registered preconditioner:
+ * it calls nothing but karst.h and CUDA.
  *
  *     pattern         ILU(k) fill of the block pattern by levels: karst_matrix_create_filled; with k = 0 that of A
  *     factorization   A ~ L U in place on it, fill starting from 0        csrilu02, bsrilu02 for b > 1

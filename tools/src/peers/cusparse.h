@@ -1,5 +1,5 @@
-/* cusparse.h - the preconditioner cusparse: cuSPARSE's incomplete LU, a preconditioner from outside the library, with
- * which solve and bench compare Karst's own on a GPU. C and C++. cusparse_none.c stands in where it cannot be built. */
+/* cusparse.h - the preconditioner cusparse: cuSPARSE's incomplete LU, registered by solve and bench
+ * to compare Karst's own with it on a GPU. C and C++. Where it cannot be built, cusparse_none.c replaces it. */
 #ifndef KARST_TOOLS_SRC_PEERS_CUSPARSE_H
 #define KARST_TOOLS_SRC_PEERS_CUSPARSE_H
 

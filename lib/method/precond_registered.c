@@ -1,13 +1,13 @@
-/* precond_outside.c - a preconditioner whose functions are the caller's: how the library calls them, and what they may
- * ask and say. */
+/* precond_registered.c - preconditioners that a program registers: how the library calls their functions, and which
+ * public functions these may call. */
 #include "lib/method/precond.h"
 #include "lib/vector/vector.h"
 
 static karst_status setup(karst_precond *p)
 {
   const unsigned before = karst_failures(p->context);
-  p->calls_outside = true;
-  return karst_judge(p->context, p->ops->outside->setup(p), before, "setup of the preconditioner ", p->ops->name);
+  p->calls_registered = true;
+  return karst_judge(p->context, p->ops->registered->setup(p), before, "setup of the preconditioner ", p->ops->name);
 }
 
 static karst_status check_outcome(const karst_precond *p)
@@ -27,7 +27,7 @@ static karst_status update(karst_precond *p)
 {
   const unsigned before = karst_failures(p->context);
   karst_status status =
-      karst_judge(p->context, p->ops->outside->update(p), before, "update of the preconditioner ", p->ops->name);
+      karst_judge(p->context, p->ops->registered->update(p), before, "update of the preconditioner ", p->ops->name);
   if (status) return status;
   if (p->reason == KARST_SOUND) p->block_row = -1;
   status = check_outcome(p);
@@ -45,13 +45,13 @@ static karst_status apply(const karst_precond *p, const double *r, double *z)
   const karst_vector in = {.context = p->context, .length = rows, .values = (double *)r};
   karst_vector out = {.context = p->context, .length = rows, .values = z};
   const unsigned before = karst_failures(p->context);
-  const karst_status status = p->ops->outside->apply((karst_precond *)p, &in, &out);
+  const karst_status status = p->ops->registered->apply((karst_precond *)p, &in, &out);
   return karst_judge(p->context, status, before, "apply of the preconditioner ", p->ops->name);
 }
 
-static void destroy(karst_precond *p) { p->ops->outside->destroy(p); }
+static void destroy(karst_precond *p) { p->ops->registered->destroy(p); }
 
-struct karst_precond_ops karst_precond_outside(const karst_precond_method *method)
+struct karst_precond_ops karst_precond_registered(const karst_precond_method *method)
 {
   return (struct karst_precond_ops){
       .name = method->name,
@@ -59,7 +59,7 @@ struct karst_precond_ops karst_precond_outside(const karst_precond_method *metho
       .details = method->details,
       .needs_diagonal = method->needs_diagonal,
       .settings = method->options ? method->settings : 0,
-      .outside = method,
+      .registered = method,
       .setup = setup,
       .update = update,
       .apply = apply,
@@ -75,22 +75,22 @@ const void *karst_precond_settings(const karst_precond *precond) { return precon
 
 void *karst_precond_user(const karst_precond *precond)
 {
-  return precond && precond->ops->outside ? precond->ops->outside->user : NULL;
+  return precond && precond->ops->registered ? precond->ops->registered->user : NULL;
 }
 
 /* Only a method's own: what the library's preconditioners keep is theirs. */
-static bool is_outside(const karst_precond *precond) { return precond && precond->ops->outside; }
+static bool is_registered(const karst_precond *precond) { return precond && precond->ops->registered; }
 
-void *karst_precond_data(const karst_precond *precond) { return is_outside(precond) ? precond->data : NULL; }
+void *karst_precond_data(const karst_precond *precond) { return is_registered(precond) ? precond->data : NULL; }
 
 void karst_precond_set_data(karst_precond *precond, void *data)
 {
-  if (is_outside(precond)) precond->data = data;
+  if (is_registered(precond)) precond->data = data;
 }
 
 void karst_precond_set_varies(karst_precond *precond, int varies)
 {
-  if (is_outside(precond)) precond->varies = varies != 0;
+  if (is_registered(precond)) precond->varies = varies != 0;
 }
 
 /* Counts of preconditioners inside one another are added up, which overflows with none of these. */
@@ -102,17 +102,17 @@ static int64_t clamp(int64_t count)
 
 void karst_precond_set_entries(karst_precond *precond, int64_t entries)
 {
-  if (is_outside(precond)) precond->factor_entries = clamp(entries);
+  if (is_registered(precond)) precond->factor_entries = clamp(entries);
 }
 
 void karst_precond_set_memory(karst_precond *precond, int64_t bytes)
 {
-  if (is_outside(precond)) precond->memory = clamp(bytes);
+  if (is_registered(precond)) precond->memory = clamp(bytes);
 }
 
 void karst_precond_set_outcome(karst_precond *precond, karst_reason reason, karst_index block_row)
 {
-  const bool updating = is_outside(precond) && precond->generation < 0;
+  const bool updating = is_registered(precond) && precond->generation < 0;
   if (!updating) return;
   precond->reason = reason;
   precond->block_row = block_row;

@@ -1,6 +1,6 @@
-/* A preconditioner from outside the library may fail. The solve then ends with the failure's status and the best x so
- * far, leaks nothing, and the next solve is not affected. The preconditioner may also be another operator in each
- * apply: fgmres and orthomin accept this, and the other drivers refuse one that says so. */
+/* A registered preconditioner may fail. The solve then ends with the failure's status and the best x so far, leaks
+ * nothing, and the next solve is not affected. The preconditioner may also be another operator in each apply: fgmres
+ * and orthomin accept this, and the other drivers refuse one that says so. */
 #include "tests/support/driver.h"
 #include "tests/support/failing_allocator.h"
 
@@ -14,30 +14,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One of the library's preconditioners with another apply, as a preconditioner from outside would have. */
-static struct outside {
+/* One of the library's preconditioners with another apply, as a registered one would have. */
+static struct script {
   const struct karst_precond_ops *inner;
   struct karst_precond_ops ops;
   int calls, fail_at; /* fail_at: number of the apply that fails, from 1; 0: none */
   bool varies;        /* every other apply does nothing */
-} outside;
+} script;
 
 static karst_status apply(const karst_precond *p, const double *r, double *z)
 {
-  if (++outside.calls == outside.fail_at)
-    return karst_fail(p->context, KARST_ERROR_FILE, "the licence ran out in apply %d", outside.calls);
-  if (!outside.varies || outside.calls % 2) return outside.inner->apply(p, r, z);
+  if (++script.calls == script.fail_at)
+    return karst_fail(p->context, KARST_ERROR_FILE, "the licence ran out in apply %d", script.calls);
+  if (!script.varies || script.calls % 2) return script.inner->apply(p, r, z);
   p->context->backend->copy(p->context, karst_matrix_rows(p->A), r, z);
   return KARST_SUCCESS;
 }
 
 static void replace_apply(karst_precond *precond)
 {
-  outside.inner = precond->ops;
-  outside.ops = *precond->ops;
-  outside.ops.apply = apply;
-  precond->ops = &outside.ops;
-  precond->calls_outside = true;
+  script.inner = precond->ops;
+  script.ops = *precond->ops;
+  script.ops.apply = apply;
+  precond->ops = &script.ops;
+  precond->calls_registered = true;
 }
 
 struct variant {
@@ -73,8 +73,8 @@ static karst_status solve(const struct problem *s, karst_solver *solver, int fai
 {
   karst_result result;
   tap_need(s->context, karst_vector_fill(s->x, 0), "start");
-  outside.calls = 0;
-  outside.fail_at = fail_at;
+  script.calls = 0;
+  script.fail_at = fail_at;
   karst_status status = karst_solver_solve(solver, s->b, s->x, &result);
   *claimed = result.residual;
   tap_need(s->context, karst_vector_get(s->x, s->n, found), "x");
@@ -88,18 +88,18 @@ static void test_failing_applies(karst_context *context)
   const size_t bytes = (size_t)s.n * sizeof(double);
   double *undisturbed = malloc(bytes), *found = malloc(bytes), start, claimed;
   tap_need(context, karst_vector_norm(s.b, &start), "norm");
-  outside.varies = false;
+  script.varies = false;
   for (int v = 0; v < VARIANTS; v++) {
     karst_solver *solver = make_solver(&s, &variants[v], "jacobi");
     replace_apply(solver->precond);
     tap_need(context, solve(&s, solver, 0, undisturbed, &claimed), "solve");
-    const int applies = outside.calls;
+    const int applies = script.calls;
     int wrong_status = 0, worse = 0, other = 0, better = 0;
     for (int n = 1; n <= applies; n++) {
       char sentence[64];
       karst_status status = solve(&s, solver, n, found, &claimed);
       snprintf(sentence, sizeof sentence, "the licence ran out in apply %d", n);
-      wrong_status += status != KARST_ERROR_FILE || outside.calls != n ||
+      wrong_status += status != KARST_ERROR_FILE || script.calls != n ||
                       strcmp(karst_context_error(context), sentence) != 0 ||
                       strcmp(karst_solver_explain(solver), "not solved: the call failed") != 0;
       double residual = tap_residual(s.A, s.b, s.x);
@@ -122,16 +122,16 @@ static void test_failing_applies(karst_context *context)
   problem_destroy(&s);
 }
 
-/* A caller with a method of his own sees these statuses. */
+/* The caller of karst_precond_apply gets these statuses. */
 static void test_apply_alone(karst_context *context)
 {
   struct problem s = problem_from(context, "poisson2d:7x6", 1, 3);
   karst_precond *M;
   tap_need(context, karst_precond_create(context, NULL, s.A, &M), "preconditioner");
   replace_apply(M);
-  outside.calls = 0;
-  outside.fail_at = 2;
-  outside.varies = false;
+  script.calls = 0;
+  script.fail_at = 2;
+  script.varies = false;
   karst_status first = karst_precond_apply(M, s.b, s.x), second = karst_precond_apply(M, s.b, s.x),
                third = karst_precond_apply(M, s.b, s.x);
   tap_ok(first == KARST_SUCCESS && second == KARST_ERROR_FILE && third == KARST_SUCCESS,
@@ -274,8 +274,8 @@ static void test_varying_in_a_solver(karst_context *context)
     options.ordering = "rcm";
     karst_solver *solver = problem_solver(&s, &options);
     replace_apply(solver->precond);
-    outside.varies = true;
-    outside.calls = outside.fail_at = 0;
+    script.varies = true;
+    script.calls = script.fail_at = 0;
     const karst_result result = problem_solve(&s, solver);
     double residual = tap_residual(s.A, s.b, s.x);
     tap_ok(result.reason == KARST_CONVERGED_RTOL && residual <= options.rtol * norm * (1 + 1e-12),
@@ -332,7 +332,7 @@ static void test_leaks(void)
 
 int main(void)
 {
-  tap_each_device(test_all, "preconditioners from outside");
+  tap_each_device(test_all, "registered preconditioners");
   test_leaks();
   return tap_done();
 }
