@@ -60,7 +60,7 @@ void karst_blocks_note(const karst_matrix *A, const char *path)
 {
   const int size = karst_blocks_find(A);
   if (size > 0)
-    karst_tell(A->context, KARST_MESSAGE_NOTE,
-               "%s: it looks like blocks of %d, as rows and columns come in equal patterns: --block %d", path, size,
-               size);
+    karst_notify(A->context, KARST_MESSAGE_NOTE,
+                 "%s: it looks like blocks of %d, as rows and columns come in equal patterns: --block %d", path, size,
+                 size);
 }

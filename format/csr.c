@@ -140,6 +140,6 @@ karst_status karst_csr_from_entries(karst_context *context, karst_index rows, ka
 void karst_csr_note_repeats(karst_context *context, const char *name, int64_t repeats)
 {
   if (repeats > 0)
-    karst_tell(context, KARST_MESSAGE_NOTE, "%s: %lld %s the row and column of an earlier one and %s added to it", name,
-               (long long)repeats, repeats == 1 ? "entry has" : "entries have", repeats == 1 ? "is" : "are");
+    karst_notify(context, KARST_MESSAGE_NOTE, "%s: %lld %s the row and column of an earlier one and %s added to it",
+                 name, (long long)repeats, repeats == 1 ? "entry has" : "entries have", repeats == 1 ? "is" : "are");
 }

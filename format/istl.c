@@ -53,8 +53,8 @@ karst_status karst_istl_note_part(karst_context *context, const char *path)
   const bool first = end - begin == 1 && path[begin] == '0';
   snprintf(other, size, "%.*s%c%s", (int)begin, path, first ? '1' : '0', path + end);
   if (access(other, F_OK) == 0)
-    karst_tell(context, KARST_MESSAGE_NOTE,
-               "%s is the part of one process of a parallel run, like %s: Karst reads only its rows", path, other);
+    karst_notify(context, KARST_MESSAGE_NOTE,
+                 "%s is the part of one process of a parallel run, like %s: Karst reads only its rows", path, other);
   karst_release(context, other);
   return KARST_SUCCESS;
 }

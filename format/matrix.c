@@ -43,8 +43,8 @@ static void set_grid(const karst_market_header *header, const char *path, bool h
   if (header->grid[0] > 0 && karst_grid_cells(header->grid) == matrix->block_rows)
     karst_matrix_adopt_grid(matrix, header->grid, NULL);
   if (!karst_has_grid(matrix))
-    karst_tell(matrix->context, KARST_MESSAGE_NOTE,
-               "%s: the grid is ignored, because its cells are not blocks of size %d", path, matrix->block_size);
+    karst_notify(matrix->context, KARST_MESSAGE_NOTE,
+                 "%s: the grid is ignored, because its cells are not blocks of size %d", path, matrix->block_size);
 }
 
 /* Refuses a block size in the file's header that makes nearly all values of the blocks zero, because it would take
@@ -142,8 +142,8 @@ static karst_status write_grid(const karst_matrix *A, karst_output *output)
   if (!A->grid.cell)
     return karst_output_print(output, "%%%%karst grid %lld %lld %lld\n", (long long)size[0], (long long)size[1],
                               (long long)size[2]);
-  karst_tell(A->context, KARST_MESSAGE_NOTE,
-             "%s: the matrix's grid is not written: only .kbsr files can hold a map of its cells", output->path);
+  karst_notify(A->context, KARST_MESSAGE_NOTE,
+               "%s: the matrix's grid is not written: only .kbsr files can hold a map of its cells", output->path);
   return KARST_SUCCESS;
 }
 

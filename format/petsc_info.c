@@ -50,10 +50,10 @@ void karst_petsc_note_triangle(const karst_matrix *matrix, int block_size, const
       above = above || matrix->column[k] / size > i / size;
     }
   if (above)
-    karst_tell(matrix->context, KARST_MESSAGE_NOTE,
-               "%s: the matrix is upper triangular in the file, and Karst reads it so. PETSc writes only the upper "
-               "triangle of a symmetric matrix (MATSBAIJ): to write all of it, convert it by MatConvert to MATAIJ",
-               path);
+    karst_notify(matrix->context, KARST_MESSAGE_NOTE,
+                 "%s: the matrix is upper triangular in the file, and Karst reads it so. PETSc writes only the upper "
+                 "triangle of a symmetric matrix (MATSBAIJ): to write all of it, convert it by MatConvert to MATAIJ",
+                 path);
 }
 
 karst_status karst_petsc_block_size(karst_context *context, const char *path, int *block_size)

@@ -64,10 +64,11 @@ static void warn_of_work(const karst_precond *p, const karst_ilu_pattern *patter
   const karst_index rows = pattern->rows;
   const long long blocks = (long long)pattern->lower_start[rows] + pattern->upper_start[rows] + rows;
   if (work <= least || work <= MOST_AN_ENTRY * entries) return;
-  karst_tell(p->context, KARST_MESSAGE_WARNING,
-             "level %d: the factors have %lld blocks, %.3g times those of the matrix, and the factorization up to %.1e "
-             "multiplications; another ordering or a lower level may take less",
-             karst_ilu_settings_of(p)->level, blocks, (double)blocks / (double)karst_matrix_blocks(p->A), work);
+  karst_notify(
+      p->context, KARST_MESSAGE_WARNING,
+      "level %d: the factors have %lld blocks, %.3g times those of the matrix, and the factorization up to %.1e "
+      "multiplications; another ordering or a lower level may take less",
+      karst_ilu_settings_of(p)->level, blocks, (double)blocks / (double)karst_matrix_blocks(p->A), work);
 }
 
 const char *karst_ilu_differ(const void *settings, const void *others)

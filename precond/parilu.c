@@ -48,8 +48,8 @@ static karst_status setup(karst_precond *p)
   if (status) return status;
   p->data = sweeps;
   if (!karst_sweeps_settings_of(p)->scaled)
-    karst_tell(context, KARST_MESSAGE_WARNING, "%s starts from the unscaled matrix: its sweeps may diverge",
-               p->ops->name);
+    karst_notify(context, KARST_MESSAGE_WARNING, "%s starts from the unscaled matrix: its sweeps may diverge",
+                 p->ops->name);
   return karst_sweeps_setup(p, p->analysis->data, sweeps);
 }
 
@@ -59,11 +59,11 @@ static bool have_converged(const karst_precond *p, double before, double after)
   const double small = 1e-10 * sqrt((double)karst_matrix_rows(p->A)); /* each scaled diagonal entry counts 1 */
   const int sweeps = karst_sweeps_settings_of(p)->sweeps;
   if (!isfinite(after))
-    karst_tell(p->context, KARST_MESSAGE_WARNING,
-               "%s: after %d sweep%s the factors are not finite; they are computed exactly instead", p->ops->name,
-               sweeps, sweeps == 1 ? "" : "s");
+    karst_notify(p->context, KARST_MESSAGE_WARNING,
+                 "%s: after %d sweep%s the factors are not finite; they are computed exactly instead", p->ops->name,
+                 sweeps, sweeps == 1 ? "" : "s");
   else if (isfinite(before) && after > before && after > small)
-    karst_tell(
+    karst_notify(
         p->context, KARST_MESSAGE_WARNING,
         "%s: %d sweep%s made the nonlinear residual norm grow from %.3g to %.3g; the factors are computed exactly "
         "instead",
@@ -83,9 +83,9 @@ static karst_status load(karst_precond *p, karst_sweeps *s, karst_factor_outcome
   karst_status status = context->backend->ilu->load(context, s->factors.F, value, &s->ilu, outcome);
   if (status) return status;
   if (outcome->reason != KARST_SOUND) {
-    karst_tell(context, KARST_MESSAGE_WARNING,
-               "%s: after %d sweep%s the factors cannot be used (%s); they are computed exactly instead", p->ops->name,
-               sweeps, sweeps == 1 ? "" : "s", karst_reason_text(outcome->reason));
+    karst_notify(context, KARST_MESSAGE_WARNING,
+                 "%s: after %d sweep%s the factors cannot be used (%s); they are computed exactly instead",
+                 p->ops->name, sweeps, sweeps == 1 ? "" : "s", karst_reason_text(outcome->reason));
     return KARST_SUCCESS;
   }
   s->sound = true;

@@ -31,7 +31,7 @@ static karst_status make_stage(const karst_precond *p, int i, karst_precond **st
   const struct karst_precond_ops *ops;
   karst_status status = karst_precond_chosen(p->context, settings->stage[i], &ops);
   if (status) return status;
-  karst_tell(p->context, KARST_MESSAGE_PHASE, "symbolic (%s stage: %s)", names[i], ops->name);
+  karst_notify(p->context, KARST_MESSAGE_PHASE, "symbolic (%s stage: %s)", names[i], ops->name);
   return karst_precond_prepare(ops, settings->stage[i], p->A, stage);
 }
 

@@ -152,12 +152,12 @@ static karst_status make_system(karst_solver *solver, const karst_matrix *A, con
   if (!status) ordering.distance = needs.distance;
   if (!status && ordering.ops->compute) status = karst_precond_check_order(precond, solver->options, A);
   if (!status && precond->for_symmetric && scale == KARST_SCALE_BLOCK)
-    karst_tell(context, KARST_MESSAGE_WARNING, "%s is for symmetric matrices, and block scaling makes them unsymmetric",
-               precond->name);
+    karst_notify(context, KARST_MESSAGE_WARNING,
+                 "%s is for symmetric matrices, and block scaling makes them unsymmetric", precond->name);
   if (!status) status = karst_system_setup(&ordering, scale, A, analysis ? analysis->ordered : NULL, &solver->system);
   if (!status) status = make_parts(solver, analysis);
   if (status) return status;
-  if (!analysed) karst_tell(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
+  if (!analysed) karst_notify(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
   const karst_matrix *matrix = solver->apart ? solver->apart : solver->system.matrix;
   return karst_precond_prepare_with(precond, solver->options, matrix, analysed, &solver->precond);
 }
@@ -196,7 +196,7 @@ static karst_status take_values(karst_solver *solver)
 /* The numeric half of set-up. */
 static karst_status factor(karst_solver *solver)
 {
-  karst_tell(solver->context, KARST_MESSAGE_PHASE, "factor (%s)", solver->precond->ops->name);
+  karst_notify(solver->context, KARST_MESSAGE_PHASE, "factor (%s)", solver->precond->ops->name);
   solver->factored = false;
   solver->lagging = false;
   karst_status status = take_values(solver);

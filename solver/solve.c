@@ -25,7 +25,7 @@ static karst_status go_on(karst_solver *solver, const double *b, double *x, doub
   const int before = result->iterations;
   karst_status status = karst_next_begin(solver, result);
   if (status) return status == KARST_ERROR_NO_MEMORY ? KARST_SUCCESS : status;
-  karst_tell(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->running->ops->name);
+  karst_notify(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->running->ops->name);
   status = karst_outer_solve(solver, b, x, rtol_target, result, fault);
   result->iterations += before;
   return status;
@@ -191,7 +191,7 @@ static karst_status attempt(karst_solver *solver, const karst_vector *b, karst_v
   *fault = (karst_fault){"the matrix", NAN};
   solver->allowed = solver->limits;
   solver->allowed.max_iterations = solver->given ? karst_auto_allow(&solver->automatic, &sample, most) : most;
-  karst_tell(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->krylov->ops->name);
+  karst_notify(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->krylov->ops->name);
   karst_status status = solve(solver, b->values, x->values, result, fault);
   const karst_status waited = karst_context_synchronize(solver->context); /* x may be scattered after the last look */
   if (!status) status = waited;

@@ -57,7 +57,7 @@ karst_status karst_system_setup(const karst_ordering_choice *ordering, karst_sca
   karst_status status = KARST_SUCCESS;
   system->ordered = karst_ordered_hold(ordered);
   if (!ordered) {
-    karst_tell(context, KARST_MESSAGE_PHASE, "ordering (%s)", ordering->ops->name);
+    karst_notify(context, KARST_MESSAGE_PHASE, "ordering (%s)", ordering->ops->name);
     status = karst_ordered_create(ordering, A, &system->ordered);
   }
   if (!status) status = make_copy(system);

@@ -236,8 +236,8 @@ void choose_sweep(karst_context *context, karst_trisolve trisolve, karst_ilu_ana
   analysis->trisolve = plan->sweep->name;
   analysis->by_tiles = kind == KARST_ILU_SWEEP_TILES;
   if (trisolve == KARST_TRISOLVE_AUTO || (trisolve == KARST_TRISOLVE_TILES && kind != KARST_ILU_SWEEP_TILES))
-    karst_tell(context, KARST_MESSAGE_NOTE, "triangular solves: %s (%lld and %lld levels)", plan->sweep->help,
-               (long long)lower, (long long)upper);
+    karst_notify(context, KARST_MESSAGE_NOTE, "triangular solves: %s (%lld and %lld levels)", plan->sweep->help,
+                 (long long)lower, (long long)upper);
 }
 
 /* The input of the choice of a factorization, without the bounds of its rows. */

@@ -54,8 +54,8 @@ karst_status karst_judge(karst_context *context, int returned, unsigned failures
 /* Returns KARST_ERROR_ARGUMENT for a NULL argument, with a sentence if there is a context to keep it. */
 karst_status karst_missing(karst_context *context, const char *what);
 
-/* Hands a message to the caller's function, if there is one. */
-void karst_tell(karst_context *context, karst_message_kind kind, const char *format, ...)
+/* Calls the caller's message function, if there is one. */
+void karst_notify(karst_context *context, karst_message_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* The allocator of a context that is given none. */

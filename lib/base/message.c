@@ -59,7 +59,7 @@ karst_status karst_missing(karst_context *context, const char *what)
   return context ? karst_fail(context, KARST_ERROR_ARGUMENT, "%s is NULL", what) : KARST_ERROR_ARGUMENT;
 }
 
-void karst_tell(karst_context *context, karst_message_kind kind, const char *format, ...)
+void karst_notify(karst_context *context, karst_message_kind kind, const char *format, ...)
 {
   char text[256];
   va_list arguments;

@@ -18,10 +18,10 @@ bool karst_is_forked(karst_context *context)
        first == process))
     return false;
   if (!__atomic_exchange_n(&context->reported_fork, true, __ATOMIC_RELAXED))
-    karst_tell(context, KARST_MESSAGE_NOTE,
-               "this process was forked from one with OpenMP threads, which a fork does not copy: one thread is used "
-               "instead of %d; start the process anew (exec, or \"spawn\" in Python) for more",
-               context->threads);
+    karst_notify(context, KARST_MESSAGE_NOTE,
+                 "this process was forked from one with OpenMP threads, which a fork does not copy: one thread is used "
+                 "instead of %d; start the process anew (exec, or \"spawn\" in Python) for more",
+                 context->threads);
   return true;
 }
 

@@ -121,9 +121,9 @@ static karst_status gather_blocks(const karst_matrix *A, const double *scalar_va
     gather_row(&m, i, rows, scalar_value, column + row_start[i], value + karst_block_offset(b, row_start[i]));
   karst_release(context, m.next);
   if (padding > 0)
-    karst_tell(context, KARST_MESSAGE_NOTE,
-               "%lld rows are not a multiple of the block size %d: padded with %lld unit row%s", (long long)rows, b,
-               (long long)padding, padding == 1 ? "" : "s");
+    karst_notify(context, KARST_MESSAGE_NOTE,
+                 "%lld rows are not a multiple of the block size %d: padded with %lld unit row%s", (long long)rows, b,
+                 (long long)padding, padding == 1 ? "" : "s");
   return karst_matrix_adopt(context, block_rows, b, rows, row_start, column, value, result);
 
 fail:

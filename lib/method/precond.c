@@ -14,9 +14,9 @@ static karst_status check_symmetric(const char *name, const karst_matrix *A)
   karst_index row;
   karst_status status = karst_matrix_find_asymmetry(A, &row);
   if (!status && row >= 0)
-    karst_tell(A->context, KARST_MESSAGE_WARNING,
-               "%s is for symmetric matrices, and the values of this one are not symmetric, first in block row %lld",
-               name, (long long)row);
+    karst_notify(A->context, KARST_MESSAGE_WARNING,
+                 "%s is for symmetric matrices, and the values of this one are not symmetric, first in block row %lld",
+                 name, (long long)row);
   return status;
 }
 

@@ -163,9 +163,9 @@ karst_status karst_order_tiles(const karst_ordering_pattern *pattern, karst_inde
   if (!grid_serves(pattern, &grid)) {
     karst_ordering_pattern without = *pattern;
     without.grid = NULL;
-    karst_tell(pattern->context, KARST_MESSAGE_WARNING,
-               "the couplings are not those of the grid %lldx%lldx%lld, which tiles leave aside",
-               (long long)grid.size[0], (long long)grid.size[1], (long long)grid.size[2]);
+    karst_notify(pattern->context, KARST_MESSAGE_WARNING,
+                 "the couplings are not those of the grid %lldx%lldx%lld, which tiles leave aside",
+                 (long long)grid.size[0], (long long)grid.size[1], (long long)grid.size[2]);
     return karst_order_tiles(&without, permutation, tiling);
   }
   karst_status status = make_by_graph(pattern, &grid, NULL, most, &set);

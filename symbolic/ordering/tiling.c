@@ -115,10 +115,10 @@ karst_status karst_tile_set_colour(karst_context *context, const karst_graph *gr
   karst_release(context, group);
   if (status) return status;
   if (reach < distance && reach < n)
-    karst_tell(context, KARST_MESSAGE_WARNING,
-               "colours differ at the distance %d instead of %d, for the graph would be too large: fill may couple "
-               "rows of one colour",
-               reach, distance);
+    karst_notify(context, KARST_MESSAGE_WARNING,
+                 "colours differ at the distance %d instead of %d, for the graph would be too large: fill may couple "
+                 "rows of one colour",
+                 reach, distance);
   status = karst_graph_colour(context, &tiles, set->colour, &set->colours);
   if (!status && set->in_order)
     status = karst_graph_colour_in_cycle(context, &tiles, karst_tile_set_least(karst_context_is_host(context), false),

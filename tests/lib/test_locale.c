@@ -123,7 +123,7 @@ static void test_messages(karst_context *context)
 {
   char text[256] = "";
   karst_context_set_message(context, keep, text);
-  karst_tell(context, KARST_MESSAGE_NOTE, "%g", 0.5);
+  karst_notify(context, KARST_MESSAGE_NOTE, "%g", 0.5);
   karst_context_set_message(context, NULL, NULL);
   tap_ok(strcmp(text, "0.5") == 0, "messages have a point: %s", text);
 }

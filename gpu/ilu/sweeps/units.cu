@@ -173,10 +173,10 @@ karst_status create(karst_context *context, const karst_ilu_levels_cuda *levels,
   const int chosen = karst_ilu_choose_long(found, t->rows, neighbours, levels->count);
   if (chosen < 0) return KARST_SUCCESS;
   const int64_t limit = (int64_t)KARST_ILU_LONG << chosen;
-  karst_tell(context, KARST_MESSAGE_NOTE,
-             "triangular solves: a block of threads for each of %llu rows of %s with more "
-             "than %lld neighbours",
-             found->rows[chosen], strict.upper ? "U" : "L", (long long)limit);
+  karst_notify(context, KARST_MESSAGE_NOTE,
+               "triangular solves: a block of threads for each of %llu rows of %s with more "
+               "than %lld neighbours",
+               found->rows[chosen], strict.upper ? "U" : "L", (long long)limit);
   karst_status status =
       karst_allocate(context, &rows->level_start, (int64_t)levels->count + 1, sizeof *rows->level_start, what);
   if (status) return status;
