@@ -75,7 +75,7 @@ static karst_status build_convdiff(karst_context *context, const karst_gallery_s
   karst_grid_arrays arrays;
   karst_index cells = karst_grid_cells(spec->size);
   (void)rhs;
-  karst_status status = karst_parameters_read(context, "convdiff", spec->parameters, 2, parameter);
+  karst_status status = karst_parameters_read(context, spec, 2, parameter);
   if (!status) status = karst_grid_pattern(context, spec->size, problem.b, NULL, NULL, &arrays);
   if (status) return status;
   for (karst_index number = 0; number < cells; number++) {

@@ -1,15 +1,66 @@
-/* diffusion.c - discretises -div(k grad u) on a unit-spaced Cartesian grid with Dirichlet boundaries, 7 points, x
- * fastest.
+/* diffusion.c - discretises -div(k grad u) on a unit-spaced Cartesian grid with Dirichlet boundaries, x fastest. All
+ * matrices are symmetric positive definite.
  *
- * anisotropic: k is the constant diagonal tensor diag(epsx, epsy, epsz); the coupling behind a face is its k.
- * discontinuous: k is 1 in the white and jump in the black cubes of a checkerboard whose cubes are width cells wide;
- * two cells couple by the harmonic mean 2 / (1/k1 + 1/k2), a cell and the boundary by the cell's own k. Both are
- * symmetric positive definite. */
+ * poisson2d: 5 points, 4 and -1. poisson3d: 7 points, 6 and -1. laplace27: the 26 neighbours of a cube, 26 and -1.
+ * anisotropic: 7 points, k is the constant diagonal tensor diag(epsx, epsy, epsz); the coupling behind a face is its k.
+ * discontinuous: 7 points, k is 1 in the white and jump in the black cubes of a checkerboard whose cubes are width
+ * cells wide; two cells couple by the harmonic mean 2 / (1/k1 + 1/k2), a cell and the boundary by the cell's own k. */
 #include "config.h"
 
 #include "matrices/gallery.h"
 #include "matrices/parameters.h"
 #include "matrices/stencil.h"
+
+static double unit_coupling(const void *problem, const karst_cell *cell, int face)
+{
+  (void)problem, (void)cell, (void)face;
+  return 1;
+}
+
+static karst_status build_poisson(karst_context *context, const karst_gallery_spec *spec, karst_matrix **matrix,
+                                  karst_vector **rhs)
+{
+  (void)rhs;
+  karst_status status = karst_parameters_read(context, spec, 0, NULL);
+  return status ? status
+                : karst_grid_diffusion(context, spec->size, spec->generator->dimensions, unit_coupling, NULL, matrix);
+}
+
+/* Writes one row of laplace27 from entry count on and returns the end of the row. */
+static karst_index cube_row(const karst_index size[3], const karst_cell *cell, karst_index count,
+                            karst_grid_arrays *arrays)
+{
+  for (int dz = -1; dz <= 1; dz++)
+    for (int dy = -1; dy <= 1; dy++)
+      for (int dx = -1; dx <= 1; dx++) {
+        karst_index i = cell->position[0] + dx, j = cell->position[1] + dy, k = cell->position[2] + dz;
+        if (i < 0 || i >= size[0] || j < 0 || j >= size[1] || k < 0 || k >= size[2]) continue;
+        arrays->column[count] = i + size[0] * (j + size[1] * k);
+        arrays->value[count] = dx == 0 && dy == 0 && dz == 0 ? 26 : -1;
+        count++;
+      }
+  return count;
+}
+
+static karst_status build_laplace27(karst_context *context, const karst_gallery_spec *spec, karst_matrix **matrix,
+                                    karst_vector **rhs)
+{
+  karst_grid_arrays arrays;
+  karst_index cells = karst_grid_cells(spec->size), count = 0;
+  int64_t entries = 1;
+  (void)rhs;
+  for (int axis = 0; axis < 3; axis++) entries *= 3 * (int64_t)spec->size[axis] - 2;
+  karst_status status = karst_parameters_read(context, spec, 0, NULL);
+  if (!status) status = karst_grid_allocate(context, cells, 1, entries, &arrays);
+  if (status) return status;
+  for (karst_index number = 0; number < cells; number++) {
+    karst_cell cell = karst_grid_cell(spec->size, number);
+    arrays.row_start[number] = count;
+    count = cube_row(spec->size, &cell, count, &arrays);
+  }
+  arrays.row_start[cells] = count;
+  return karst_grid_adopt(context, spec->size, 1, &arrays, matrix);
+}
 
 static double tensor_coupling(const void *problem, const karst_cell *cell, int face)
 {
@@ -28,7 +79,7 @@ static karst_status build_anisotropic(karst_context *context, const karst_galler
       {"epsz", KARST_PARAMETER_NUMBER, &epsilon[2], 1e-100, 1e100},
   };
   (void)rhs;
-  karst_status status = karst_parameters_read(context, "anisotropic", spec->parameters, 3, parameter);
+  karst_status status = karst_parameters_read(context, spec, 3, parameter);
   return status ? status : karst_grid_diffusion(context, spec->size, 3, tensor_coupling, epsilon, matrix);
 }
 
@@ -65,9 +116,30 @@ static karst_status build_discontinuous(karst_context *context, const karst_gall
       {"width", KARST_PARAMETER_COUNT, &board.width, 1, 1e9},
   };
   (void)rhs;
-  karst_status status = karst_parameters_read(context, "discontinuous", spec->parameters, 2, parameter);
+  karst_status status = karst_parameters_read(context, spec, 2, parameter);
   return status ? status : karst_grid_diffusion(context, spec->size, 3, checkerboard_coupling, &board, matrix);
 }
+
+const struct karst_generator karst_poisson2d = {
+    .name = "poisson2d",
+    .help = "NXxNY: 5-point Laplacian, Dirichlet boundary",
+    .dimensions = 2,
+    .build = build_poisson,
+};
+
+const struct karst_generator karst_poisson3d = {
+    .name = "poisson3d",
+    .help = "NXxNYxNZ: 7-point Laplacian, Dirichlet boundary",
+    .dimensions = 3,
+    .build = build_poisson,
+};
+
+const struct karst_generator karst_laplace27 = {
+    .name = "laplace27",
+    .help = "NXxNYxNZ: 27-point Laplacian, Dirichlet boundary",
+    .dimensions = 3,
+    .build = build_laplace27,
+};
 
 const struct karst_generator karst_anisotropic = {
     .name = "anisotropic",

@@ -125,15 +125,14 @@ static karst_status change_block_size(karst_context *context, int block_size, ka
 }
 
 /* Reads a problem's name and sizes, and finds where its parameters begin. */
-static karst_status parse(karst_context *context, const char *spec, const struct karst_generator **generator,
-                          karst_gallery_spec *parsed)
+static karst_status parse(karst_context *context, const char *spec, karst_gallery_spec *parsed)
 {
   if (!spec) return karst_fail(context, KARST_ERROR_ARGUMENT, "the name of the gallery problem is NULL");
   size_t length = strcspn(spec, ":");
-  karst_status status = find_generator(context, spec, length, generator);
+  karst_status status = find_generator(context, spec, length, &parsed->generator);
   if (status) return status;
   const char *text = spec + length + (spec[length] == ':' ? 1 : 0);
-  status = read_sizes(context, *generator, &text, parsed->size);
+  status = read_sizes(context, parsed->generator, &text, parsed->size);
   if (status) return status;
   if (*text == ',') parsed->parameters = text + 1;
   if (*text == ',' && text[1] == '\0')
@@ -145,7 +144,6 @@ karst_status karst_gallery_create(karst_context *context, const char *spec, int 
                                   karst_vector **rhs)
 {
   karst_gallery_spec parsed = {.size = {1, 1, 1}, .block_size = block_size, .parameters = ""};
-  const struct karst_generator *generator;
   if (matrix) *matrix = NULL;
   if (rhs) *rhs = NULL;
   if (!context || !matrix) return karst_missing(context, "the place for the matrix");
@@ -153,9 +151,9 @@ karst_status karst_gallery_create(karst_context *context, const char *spec, int 
     return karst_fail(context, KARST_ERROR_ARGUMENT,
                       "the block size %d is out of range (1 to %d, or 0 for the problem's own)", block_size,
                       KARST_BLOCK_SIZE_MAX);
-  karst_status status = parse(context, spec, &generator, &parsed);
+  karst_status status = parse(context, spec, &parsed);
   if (status) return status;
-  status = generator->build(context, &parsed, matrix, rhs);
+  status = parsed.generator->build(context, &parsed, matrix, rhs);
   if (!status && block_size > 0 && karst_matrix_block_size(*matrix) != block_size)
     status = change_block_size(context, block_size, matrix, rhs);
   if (!status) return KARST_SUCCESS;
@@ -171,15 +169,14 @@ karst_status karst_gallery_create(karst_context *context, const char *spec, int 
 karst_status karst_gallery_exact(karst_context *context, const char *spec, karst_vector **exact)
 {
   karst_gallery_spec parsed = {.size = {1, 1, 1}, .parameters = ""};
-  const struct karst_generator *generator;
   if (exact) *exact = NULL;
   if (!context || !exact) return karst_missing(context, "the place for the exact solution");
-  karst_status status = parse(context, spec, &generator, &parsed);
+  karst_status status = parse(context, spec, &parsed);
   if (status) return status;
-  if (!generator->exact)
+  if (!parsed.generator->exact)
     return karst_fail(context, KARST_ERROR_OPTION, "the gallery does not know the exact solution of %s",
-                      generator->name);
-  status = generator->exact(context, &parsed, exact);
+                      parsed.generator->name);
+  status = parsed.generator->exact(context, &parsed, exact);
   if (!status) return KARST_SUCCESS;
   karst_vector_destroy(*exact);
   *exact = NULL;

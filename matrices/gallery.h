@@ -4,9 +4,9 @@
 
 #include "lib/method/generator.h"
 
-extern const struct karst_generator karst_poisson2d;     /* laplace.c */
-extern const struct karst_generator karst_poisson3d;     /* laplace.c */
-extern const struct karst_generator karst_laplace27;     /* laplace.c */
+extern const struct karst_generator karst_poisson2d;     /* diffusion.c */
+extern const struct karst_generator karst_poisson3d;     /* diffusion.c */
+extern const struct karst_generator karst_laplace27;     /* diffusion.c */
 extern const struct karst_generator karst_anisotropic;   /* diffusion.c */
 extern const struct karst_generator karst_discontinuous; /* diffusion.c */
 extern const struct karst_generator karst_jump2d;        /* jump.c */

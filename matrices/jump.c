@@ -53,9 +53,10 @@ static karst_status read_medium(karst_context *context, const char *problem, con
   return status;
 }
 
-static karst_status make_medium(karst_context *context, const char *problem, const char *parameters,
-                                struct settings *settings, struct medium *medium)
+static karst_status make_medium(karst_context *context, const karst_gallery_spec *spec, struct settings *settings,
+                                struct medium *medium)
 {
+  const char *problem = spec->generator->name;
   const karst_parameter parameter[] = {
       {"contrast", KARST_PARAMETER_NUMBER, &settings->contrast, 1e-100, 1e100},
       {"shape", KARST_PARAMETER_WORD, settings->shape, 0, 0},
@@ -64,7 +65,7 @@ static karst_status make_medium(karst_context *context, const char *problem, con
       {"ay", KARST_PARAMETER_NUMBER, &medium->a[1], 1e-100, 1e100},
       {"perm", KARST_PARAMETER_PATH, settings->file, 0, 0},
   };
-  karst_status status = karst_parameters_read(context, problem, parameters, 6, parameter);
+  karst_status status = karst_parameters_read(context, spec, 6, parameter);
   if (status) return status;
   const bool channels = strcmp(settings->shape, "channels") == 0;
   if (!channels && strcmp(settings->shape, "checkerboard") != 0)
@@ -93,7 +94,7 @@ static karst_status build_jump2d(karst_context *context, const karst_gallery_spe
   struct settings settings = {.contrast = 1e6, .width = 8, .shape = "checkerboard"};
   struct medium medium = {.size = {spec->size[0], spec->size[1], 1}, .a = {1, 1}};
   (void)rhs;
-  karst_status status = make_medium(context, "jump2d", spec->parameters, &settings, &medium);
+  karst_status status = make_medium(context, spec, &settings, &medium);
   if (!status) status = karst_grid_diffusion(context, spec->size, 2, volume_coupling, &medium, matrix);
   karst_release(context, medium.k);
   return status;
@@ -141,7 +142,7 @@ static karst_status build_bilinear2d(karst_context *context, const karst_gallery
                       KARST_INDEX_BITS);
   medium.size[0]++;
   medium.size[1]++;
-  karst_status status = make_medium(context, "bilinear2d", spec->parameters, &settings, &medium);
+  karst_status status = make_medium(context, spec, &settings, &medium);
   const int64_t entries = (3 * (int64_t)spec->size[0] - 2) * (3 * (int64_t)spec->size[1] - 2);
   if (!status) status = karst_grid_allocate(context, karst_grid_cells(spec->size), 1, entries, &arrays);
   if (!status) {

@@ -298,7 +298,7 @@ static karst_status build_ns3d(karst_context *context, const karst_gallery_spec 
     return karst_fail(context, KARST_ERROR_ARGUMENT,
                       "ns3d has no blocks of %d: a cell has 4 or 6 unknowns, or any even number above as a direct sum",
                       sum.n);
-  karst_status status = karst_parameters_read(context, "ns3d", spec->parameters, 3, parameter);
+  karst_status status = karst_parameters_read(context, spec, 3, parameter);
   if (!status) status = make_summands(context, reynolds, flow, &sum);
   if (!status) status = make_system(context, &sum, matrix, rhs);
   for (int i = 0; i < sum.count; i++) karst_channel_destroy(context, &sum.summand[i]);

@@ -73,10 +73,11 @@ static karst_status read_pair(karst_context *context, const char *problem, char 
                     list_keys(count, parameter, keys, sizeof keys));
 }
 
-karst_status karst_parameters_read(karst_context *context, const char *problem, const char *text, int count,
+karst_status karst_parameters_read(karst_context *context, const karst_gallery_spec *spec, int count,
                                    const karst_parameter *parameter)
 {
   char pair[KARST_PARAMETER_PATH_SIZE];
+  const char *problem = spec->generator->name, *text = spec->parameters;
   karst_status status = KARST_SUCCESS;
   bool more = *text != '\0';
   while (!status && more) {

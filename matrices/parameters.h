@@ -2,7 +2,7 @@
 #ifndef KARST_MATRICES_PARAMETERS_H
 #define KARST_MATRICES_PARAMETERS_H
 
-#include "lib/base/context.h"
+#include "lib/method/generator.h"
 
 enum { KARST_PARAMETER_PATH_SIZE = 1024 };
 
@@ -20,9 +20,9 @@ typedef struct karst_parameter {
   double low, high;
 } karst_parameter;
 
-/* Reads text, which may be empty, into the fields of count parameters. The error for an unknown key lists the keys.
- * problem: the problem's name, for errors. */
-karst_status karst_parameters_read(karst_context *context, const char *problem, const char *text, int count,
+/* Reads the parameters of a problem, which may be empty, into the fields of count parameters. The error for an unknown
+ * key lists the keys. */
+karst_status karst_parameters_read(karst_context *context, const karst_gallery_spec *spec, int count,
                                    const karst_parameter *parameter);
 
 #endif

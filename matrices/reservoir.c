@@ -19,8 +19,7 @@ struct settings {
 #define KEYS                                                                                                           \
   "seed=1, dt=0.01 (days), perm=FILE (mD, plain or Eclipse PERMX and PERMZ), permz=FILE, kvkh=0.1 (without PERMZ)"
 
-static karst_status read_settings(karst_context *context, const char *problem, const char *parameters,
-                                  struct settings *settings)
+static karst_status read_settings(karst_context *context, const karst_gallery_spec *spec, struct settings *settings)
 {
   const karst_parameter parameter[] = {
       {"seed", KARST_PARAMETER_COUNT, &settings->seed, 0, 1e15},
@@ -30,9 +29,9 @@ static karst_status read_settings(karst_context *context, const char *problem, c
       {"permz", KARST_PARAMETER_PATH, settings->kz_file, 0, 0},
   };
   *settings = (struct settings){.seed = 1, .time_step = 0.01, .ratio = 0.1};
-  karst_status status = karst_parameters_read(context, problem, parameters, 5, parameter);
+  karst_status status = karst_parameters_read(context, spec, 5, parameter);
   if (!status && settings->kz_file[0] && !settings->kx_file[0])
-    status = karst_fail(context, KARST_ERROR_OPTION, "%s: permz is given without perm", problem);
+    status = karst_fail(context, KARST_ERROR_OPTION, "%s: permz is given without perm", spec->generator->name);
   return status;
 }
 
@@ -101,12 +100,13 @@ done:
   return status;
 }
 
-static karst_status build(karst_context *context, const char *problem, int phases, const karst_gallery_spec *spec,
-                          karst_matrix **matrix, karst_vector **rhs)
+static karst_status build(karst_context *context, const karst_gallery_spec *spec, karst_matrix **matrix,
+                          karst_vector **rhs)
 {
   struct settings settings;
-  karst_oil_model model = {.phases = phases, .size = {spec->size[0], spec->size[1], spec->size[2]}};
-  karst_status status = read_settings(context, problem, spec->parameters, &settings);
+  karst_oil_model model = {.phases = spec->generator == &karst_blackoil ? 3 : 2,
+                           .size = {spec->size[0], spec->size[1], spec->size[2]}};
+  karst_status status = read_settings(context, spec, &settings);
   model.time_step = settings.time_step;
   if (!status) status = make_model(context, &settings, &model);
   if (!status) status = make_system(context, &model, settings.seed, matrix, rhs);
@@ -115,28 +115,16 @@ static karst_status build(karst_context *context, const char *problem, int phase
   return status;
 }
 
-static karst_status build_blackoil(karst_context *context, const karst_gallery_spec *spec, karst_matrix **matrix,
-                                   karst_vector **rhs)
-{
-  return build(context, "blackoil", 3, spec, matrix, rhs);
-}
-
-static karst_status build_deadoil(karst_context *context, const karst_gallery_spec *spec, karst_matrix **matrix,
-                                  karst_vector **rhs)
-{
-  return build(context, "deadoil", 2, spec, matrix, rhs);
-}
-
 const struct karst_generator karst_blackoil = {
     .name = "blackoil",
     .help = "NXxNYxNZ: Newton step of an implicit oil, water and gas model, b = 3; " KEYS,
     .dimensions = 3,
-    .build = build_blackoil,
+    .build = build,
 };
 
 const struct karst_generator karst_deadoil = {
     .name = "deadoil",
     .help = "NXxNYxNZ: Newton step of an implicit oil and water model, b = 2; " KEYS,
     .dimensions = 3,
-    .build = build_deadoil,
+    .build = build,
 };

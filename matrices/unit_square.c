@@ -91,7 +91,7 @@ static karst_status build(karst_context *context, const karst_gallery_spec *spec
   const karst_index *size = spec->size, nodes = karst_grid_cells(size);
   const int64_t entries = entries_before(size, size[1]);
   karst_grid_arrays arrays;
-  karst_status status = karst_parameters_read(context, "unitsquare", spec->parameters, 0, NULL);
+  karst_status status = karst_parameters_read(context, spec, 0, NULL);
   if (!status) status = karst_grid_allocate(context, nodes, 1, entries, &arrays);
   if (status) return status;
   karst_piece piece = karst_begin(context, KARST_KIND_ONCE, entries);
@@ -110,7 +110,7 @@ static karst_status build(karst_context *context, const karst_gallery_spec *spec
 
 static karst_status make_exact(karst_context *context, const karst_gallery_spec *spec, karst_vector **exact)
 {
-  karst_status status = karst_parameters_read(context, "unitsquare", spec->parameters, 0, NULL);
+  karst_status status = karst_parameters_read(context, spec, 0, NULL);
   return status ? status : make_vector(context, spec->size, solution, 1, exact);
 }
 

@@ -6,9 +6,10 @@
 
 /* The parts of NAME:SIZES[,key=value...]. */
 typedef struct karst_gallery_spec {
-  karst_index size[3];    /* nx, ny, nz; 1 for the dimensions that the problem does not have */
-  int block_size;         /* requested unknowns per cell; 0: the problem's own number */
-  const char *parameters; /* the text after the sizes, "key=value,key=value", or "" */
+  karst_index size[3];                     /* nx, ny, nz; 1 for the dimensions that the problem does not have */
+  int block_size;                          /* requested unknowns per cell; 0: the problem's own number */
+  const char *parameters;                  /* the text after the sizes, "key=value,key=value", or "" */
+  const struct karst_generator *generator; /* the problem NAME */
 } karst_gallery_spec;
 
 struct karst_generator {
