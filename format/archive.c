@@ -22,8 +22,8 @@ struct karst_archive {
   char chunk[CHUNK_SIZE];
 };
 
-/* Serves libarchive's reads. */
-static la_ssize_t serve(struct archive *reader, void *user, const void **bytes)
+/* Called by libarchive for the next bytes of the archive. */
+static la_ssize_t read_tar_bytes(struct archive *reader, void *user, const void **bytes)
 {
   karst_input *input = user;
   struct karst_archive *archive = input->archive;
@@ -38,7 +38,7 @@ static la_ssize_t serve(struct archive *reader, void *user, const void **bytes)
 }
 
 /* Returns the error of the layer below if there is one, else reports libarchive's. */
-static karst_status fail(karst_input *input)
+static karst_status fail_archive(karst_input *input)
 {
   struct karst_archive *archive = input->archive;
   if (archive->failure) return archive->failure;
@@ -86,8 +86,8 @@ karst_status karst_archive_open(karst_input *input, const char *member, bool *fo
   if (!archive->reader)
     return karst_fail(input->context, KARST_ERROR_NO_MEMORY, "out of memory: the archive %s", input->name);
   if (archive_read_support_format_tar(archive->reader) != ARCHIVE_OK ||
-      archive_read_open(archive->reader, input, NULL, serve, NULL) != ARCHIVE_OK)
-    return fail(input);
+      archive_read_open(archive->reader, input, NULL, read_tar_bytes, NULL) != ARCHIVE_OK)
+    return fail_archive(input);
   while ((outcome = next_member(archive->reader, &entry, &path)) == ARCHIVE_OK) {
     *found = path && archive_entry_filetype(entry) == AE_IFREG && is_member(path, member);
     if (!*found) continue;
@@ -97,7 +97,7 @@ karst_status karst_archive_open(karst_input *input, const char *member, bool *fo
     return KARST_SUCCESS;
   }
   *found = false;
-  return outcome == ARCHIVE_EOF ? KARST_SUCCESS : fail(input);
+  return outcome == ARCHIVE_EOF ? KARST_SUCCESS : fail_archive(input);
 }
 
 karst_status karst_archive_read(karst_input *input, void *to, size_t capacity, size_t *got)
@@ -105,7 +105,7 @@ karst_status karst_archive_read(karst_input *input, void *to, size_t capacity, s
   *got = 0;
   while (*got < capacity) {
     la_ssize_t count = archive_read_data(input->archive->reader, (char *)to + *got, capacity - *got);
-    if (count < 0) return fail(input);
+    if (count < 0) return fail_archive(input);
     if (count == 0) break;
     *got += (size_t)count;
   }
@@ -123,7 +123,7 @@ void karst_archive_close(karst_input *input)
 
 #else
 
-static karst_status not_built(karst_input *input)
+static karst_status refuse_archive(karst_input *input)
 {
   return karst_fail(input->context, KARST_ERROR_NOT_BUILT, "%s is an archive, and Karst was built without libarchive",
                     input->name);
@@ -133,14 +133,14 @@ karst_status karst_archive_open(karst_input *input, const char *member, bool *fo
 {
   (void)member;
   *found = false;
-  return not_built(input);
+  return refuse_archive(input);
 }
 
 karst_status karst_archive_read(karst_input *input, void *to, size_t capacity, size_t *got)
 {
   (void)to, (void)capacity;
   *got = 0;
-  return not_built(input);
+  return refuse_archive(input);
 }
 
 void karst_archive_close(karst_input *input) { (void)input; }

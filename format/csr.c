@@ -137,6 +137,13 @@ karst_status karst_csr_from_entries(karst_context *context, karst_index rows, ka
   return KARST_SUCCESS;
 }
 
+long long karst_csr_row_of(const karst_index *row_start, int64_t k)
+{
+  long long row = 0;
+  while (row_start[row + 1] <= k) row++;
+  return row;
+}
+
 void karst_csr_note_repeats(karst_context *context, const char *name, int64_t repeats)
 {
   if (repeats > 0)

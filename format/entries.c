@@ -171,7 +171,7 @@ static int64_t next_capacity(const reader *r, int64_t capacity, int64_t announce
 }
 
 /* Makes room for an entry and its mirror image, unless the capacity is all that was announced. */
-static karst_status grow(const reader *r, assembly *a)
+static karst_status grow_entries(const reader *r, assembly *a)
 {
   karst_context *context = r->input->context;
   int64_t announced = r->mirror ? 2 * r->header.entries : r->header.entries;
@@ -207,11 +207,11 @@ static karst_status read_entries(reader *r, assembly *a)
 {
   entry e;
   bool found;
-  karst_status status = grow(r, a);
+  karst_status status = grow_entries(r, a);
   while (!status) {
     status = next_entry(r, &e, &found);
     if (status || !found) break;
-    status = grow(r, a);
+    status = grow_entries(r, a);
     if (status) break;
     add_entry(a, e.row, e.column, e.value);
     if (r->mirror && e.row != e.column)
@@ -354,14 +354,6 @@ static karst_status add_up(const reader *r, const char *path, bool stored, assem
   return status;
 }
 
-/* Returns the row of entry number k. */
-static karst_index row_of(const karst_index *row_start, karst_index k)
-{
-  karst_index row = 0;
-  while (row_start[row + 1] <= k) row++;
-  return row;
-}
-
 karst_status karst_market_read_matrix(karst_input *input, const char *path, bool stored, karst_matrix **matrix,
                                       karst_market_header *header)
 {
@@ -380,7 +372,7 @@ karst_status karst_market_read_matrix(karst_input *input, const char *path, bool
   status = count_rows(context, rows, &a);
   if (!status) status = karst_csr_from_entries(context, rows, a.start, a.row, a.column, a.value, &repeated);
   if (!status && repeated >= 0 && context->duplicates == KARST_DUPLICATES_REFUSE) {
-    again second = {.row = row_of(a.start, repeated), .column = a.column[repeated]};
+    again second = {.row = (karst_index)karst_csr_row_of(a.start, repeated), .column = a.column[repeated]};
     status = read_again(context, path, stored, -1, refuse_second, &second);
   } else if (!status && repeated >= 0) {
     status = add_up(&r, path, stored, &a);

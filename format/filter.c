@@ -45,8 +45,8 @@ struct karst_filter {
   char chunk[CHUNK_SIZE];
 };
 
-/* Serves libarchive's reads. */
-static la_ssize_t serve(struct archive *reader, void *user, const void **bytes)
+/* Called by libarchive for the next compressed bytes. */
+static la_ssize_t read_packed_bytes(struct archive *reader, void *user, const void **bytes)
 {
   karst_input *input = user;
   struct karst_filter *filter = input->filter;
@@ -58,7 +58,7 @@ static la_ssize_t serve(struct archive *reader, void *user, const void **bytes)
 }
 
 /* Returns the error of the layer below if there is one, else reports libarchive's. */
-static karst_status fail(karst_input *input)
+static karst_status fail_filter(karst_input *input)
 {
   if (input->filter->failure) return input->filter->failure;
   const char *cause = archive_error_string(input->filter->reader);
@@ -90,9 +90,9 @@ karst_status karst_filter_open(karst_input *input, const unsigned char begin[KAR
     return karst_fail(input->context, KARST_ERROR_NOT_BUILT,
                       "%s is compressed by %s, which this libarchive does not support: decompress it first",
                       input->name, program);
-  if (archive_read_open(reader, input, NULL, serve, NULL) != ARCHIVE_OK) return fail(input);
+  if (archive_read_open(reader, input, NULL, read_packed_bytes, NULL) != ARCHIVE_OK) return fail_filter(input);
   const int outcome = archive_read_next_header(reader, &entry);
-  return outcome == ARCHIVE_OK || outcome == ARCHIVE_EOF ? KARST_SUCCESS : fail(input);
+  return outcome == ARCHIVE_OK || outcome == ARCHIVE_EOF ? KARST_SUCCESS : fail_filter(input);
 }
 
 karst_status karst_filter_read(karst_input *input, void *to, size_t capacity, size_t *got)
@@ -100,7 +100,7 @@ karst_status karst_filter_read(karst_input *input, void *to, size_t capacity, si
   *got = 0;
   while (*got < capacity) {
     const la_ssize_t count = archive_read_data(input->filter->reader, (char *)to + *got, capacity - *got);
-    if (count < 0) return fail(input);
+    if (count < 0) return fail_filter(input);
     if (count == 0) break;
     *got += (size_t)count;
   }
@@ -116,7 +116,7 @@ void karst_filter_close(karst_input *input)
 
 #else
 
-static karst_status not_built(karst_input *input)
+static karst_status refuse_filter(karst_input *input)
 {
   return karst_fail(input->context, KARST_ERROR_NOT_BUILT,
                     "%s is compressed, and without libarchive Karst reads gzip only: decompress it first", input->name);
@@ -125,14 +125,14 @@ static karst_status not_built(karst_input *input)
 karst_status karst_filter_open(karst_input *input, const unsigned char begin[KARST_FILTER_BEGIN])
 {
   (void)begin;
-  return not_built(input);
+  return refuse_filter(input);
 }
 
 karst_status karst_filter_read(karst_input *input, void *to, size_t capacity, size_t *got)
 {
   (void)to, (void)capacity;
   *got = 0;
-  return not_built(input);
+  return refuse_filter(input);
 }
 
 void karst_filter_close(karst_input *input) { (void)input; }

@@ -150,7 +150,10 @@ karst_status karst_csr_add_up(karst_context *context, karst_index rows, karst_in
 void karst_csr_sort_rows(karst_index rows, const karst_index *row_start, karst_index *column, double *value,
                          karst_index *repeated);
 
-/* Sends a note on how many entries of a file were added to others with the same row and column; none for 0. */
+/* Returns the row of entry number k, for a message. */
+long long karst_csr_row_of(const karst_index *row_start, int64_t k);
+
+/* Sends a note on how many entries of a file were added to others with the same row and column; for 0 it sends none. */
 void karst_csr_note_repeats(karst_context *context, const char *name, int64_t repeats);
 
 /* Returns the size, 2 to 8, of the full blocks that make up a scalar matrix, from its pattern; 0: it has no blocks. */

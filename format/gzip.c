@@ -147,28 +147,28 @@ void karst_gzip_close(karst_output *output)
 
 #else
 
-static karst_status not_built(karst_context *context, const char *name)
+static karst_status refuse_gzip(karst_context *context, const char *name)
 {
   return karst_fail(context, KARST_ERROR_NOT_BUILT, "%s is compressed, and this Karst was built without zlib", name);
 }
 
-karst_status karst_gunzip_open(karst_input *input) { return not_built(input->context, input->name); }
+karst_status karst_gunzip_open(karst_input *input) { return refuse_gzip(input->context, input->name); }
 
 karst_status karst_gunzip_read(karst_input *input, void *to, size_t capacity, size_t *got)
 {
   (void)to, (void)capacity;
   *got = 0;
-  return not_built(input->context, input->name);
+  return refuse_gzip(input->context, input->name);
 }
 
 void karst_gunzip_close(karst_input *input) { (void)input; }
 
-karst_status karst_gzip_open(karst_output *output) { return not_built(output->context, output->path); }
+karst_status karst_gzip_open(karst_output *output) { return refuse_gzip(output->context, output->path); }
 
 karst_status karst_gzip_write(karst_output *output, const void *bytes, size_t count, bool last)
 {
   (void)bytes, (void)count, (void)last;
-  return not_built(output->context, output->path);
+  return refuse_gzip(output->context, output->path);
 }
 
 void karst_gzip_close(karst_output *output) { (void)output; }

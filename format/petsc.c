@@ -176,14 +176,6 @@ static karst_status read_row_starts(karst_input *input, const header *h, arrays 
   return status;
 }
 
-/* Returns the row of entry number k. */
-static long long row_of(const arrays *a, int64_t k)
-{
-  long long row = 0;
-  while (a->row_start[row + 1] <= k) row++;
-  return row;
-}
-
 static karst_status read_columns(karst_input *input, const header *h, arrays *a)
 {
   int64_t column[CHUNK];
@@ -196,7 +188,8 @@ static karst_status read_columns(karst_input *input, const header *h, arrays *a)
     for (int64_t i = 0; i < part && !status; i++) {
       if (column[i] < 0 || column[i] >= h->rows)
         return karst_input_fail(input, "row %lld has an entry in column %lld, which is out of range (0 to %lld)",
-                                row_of(a, done + i), (long long)column[i], (long long)(h->rows - 1));
+                                karst_csr_row_of(a->row_start, done + i), (long long)column[i],
+                                (long long)(h->rows - 1));
       a->column[done + i] = (karst_index)column[i];
     }
   }
@@ -228,8 +221,8 @@ static karst_status check_values(karst_input *input, const header *h, const arra
 {
   for (int64_t k = 0; k < a->row_start[h->rows]; k++)
     if (!isfinite(a->value[k]))
-      return karst_input_fail(input, "the value in row %lld, column %lld is not finite", row_of(a, k),
-                              (long long)a->column[k]);
+      return karst_input_fail(input, "the value in row %lld, column %lld is not finite",
+                              karst_csr_row_of(a->row_start, k), (long long)a->column[k]);
   return KARST_SUCCESS;
 }
 
@@ -247,7 +240,7 @@ static karst_status finish_entries(karst_input *input, const header *h, arrays *
   karst_csr_note_repeats(context, input->name, repeats);
   karst_csr_sort_rows((karst_index)h->rows, a->row_start, a->column, a->value, &repeated);
   if (repeated < 0) return KARST_SUCCESS;
-  return karst_input_fail(input, "row %lld has two entries in column %lld", row_of(a, repeated),
+  return karst_input_fail(input, "row %lld has two entries in column %lld", karst_csr_row_of(a->row_start, repeated),
                           (long long)a->column[repeated]);
 }
 

@@ -20,7 +20,7 @@ typedef struct numbers {
 } numbers;
 
 /* Makes room for at least one more number. */
-static karst_status grow(numbers *n)
+static karst_status grow_numbers(numbers *n)
 {
   const int64_t first = 1024;
   if (n->count < n->capacity) return KARST_SUCCESS;
@@ -35,7 +35,7 @@ static karst_status grow(numbers *n)
 static karst_status read_number(karst_input *input, const char *line, bool integer, numbers *n)
 {
   char word[KARST_WORD_SIZE];
-  karst_status status = grow(n);
+  karst_status status = grow_numbers(n);
   if (status) return status;
   const char *end = karst_parse_fortran(line, &n->values[n->count]);
   if (!end || (integer && n->values[n->count] != trunc(n->values[n->count])))
