@@ -1,11 +1,10 @@
-/* cost.c - see cost.h: from what preconditioners say that they move and wait for
- * (karst_traffic, karst_waits). */
+/* cost.c - see cost.h. Preconditioners say how much they move and wait for (karst_traffic, karst_waits). */
 #include "solver/auto/cost.h"
 
 #include "lib/backend/backend.h"
 
-/* Bytes that a device could move while an application waits for level sets. By tiles a level set is a step inside a
- * multiprocessor, and each colour of each triangle takes a way through the memory of the device. */
+/* Returns the bytes that a device could move while an application waits for level sets. In tiles a level set is a step
+ * inside a multiprocessor, and each colour of each triangle is one step through the device's memory. */
 static double wait_bytes(const karst_auto_sample *sample, const karst_machine *machine)
 {
   const karst_waits *waits = &sample->first->M->waits;
@@ -15,8 +14,8 @@ static double wait_bytes(const karst_auto_sample *sample, const karst_machine *m
   return machine->copy_bandwidth * (machine->inner_step * levels + machine->outer_step * 2 * colours);
 }
 
-/* Bytes that a product and an application move; what leaves its work to operations of the backend, as jacobi, moves
- * what it has. */
+/* Returns the bytes that a product and an application move. A preconditioner that states no traffic, such as jacobi,
+ * reads its factors once. */
 static double product_bytes(const karst_auto_sample *sample)
 {
   const karst_matrix *A = sample->A;
@@ -37,8 +36,8 @@ double karst_auto_iteration_bytes(const karst_auto_sample *sample)
          machine->copy_bandwidth * machine->launches;
 }
 
-/* Measured on 20 systems: a factorization takes as long as 10 to 20 times the bytes that it moves at least, more where
- * its rows are longer. */
+/* As measured on 20 systems, a factorization takes as long as moving 10 to 20 times its least bytes, and longer with
+ * longer rows. */
 double karst_auto_update_bytes(const karst_auto_sample *sample)
 {
   const karst_precond *M = sample->first->M;

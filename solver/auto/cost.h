@@ -1,14 +1,14 @@
-/* cost.h - what solves and updates cost auto (ladder.c) without a clock: in bytes. */
+/* cost.h - the costs of solves and updates for auto (ladder.c), in bytes and so without a clock. */
 #ifndef KARST_SOLVER_AUTO_COST_H
 #define KARST_SOLVER_AUTO_COST_H
 
 #include "solver/auto/auto.h"
 
-/* Bytes that an iteration moves: those of its products and applications, those of the driver's vectors once, and those
- * that the device could move while it waits. */
+/* Returns the bytes that an iteration moves in its products and applications and, once, in the driver's vectors, plus
+ * those that the device could move while it waits. */
 double karst_auto_iteration_bytes(const karst_auto_sample *sample);
 
-/* The bytes that move as long as an update takes. */
+/* Returns the bytes that the device could move in the time of an update. */
 double karst_auto_update_bytes(const karst_auto_sample *sample);
 
 #endif

@@ -9,12 +9,12 @@
 #include <math.h>
 
 enum { DIAGONALS = 16 };
-enum { MOST_VALUES = 1 << 20 }; /* no further row's values are looked at: a dense row has millions */
+enum { MOST_VALUES = 1 << 20 }; /* values that are looked at, plus one row: a dense row has millions */
 
 static const char what[] = "the choice of methods";
 
-/* Entries that elimination by one step adds to block row i. mark[j] is 1 + the last row that has been found to have
- * column j. */
+/* Counts the entries that one step of elimination adds to block row i. mark[j]: 1 + the last row found to have column
+ * j. */
 static int64_t count_added(const karst_matrix *A, karst_index i, karst_index *mark)
 {
   int64_t added = 0;
@@ -63,10 +63,10 @@ static bool is_regular(const karst_matrix *A)
   return (double)found > 0.9 * (double)entries;
 }
 
-/* The values of some rows: of each entry, and of its image at the other side of the diagonal. */
+/* The values of some rows: of each entry and of its mirror image across the diagonal. */
 struct sample {
-  int rows;           /* those of the samples that are looked at */
-  karst_index *place; /* [2 entries] where the values stand in the matrix */
+  int rows;           /* rows whose values are looked at */
+  karst_index *place; /* [2 entries] position of each value in the matrix */
   double *value;      /* [2 entries] */
 };
 
@@ -80,7 +80,7 @@ static int64_t count_values(const karst_matrix *A, struct sample *sample)
   return count;
 }
 
-/* Where those values stand. An entry without an image, which no plane has, stands for its own. */
+/* Finds the positions of those values. An entry without an image, which no plane has, is its own image. */
 static void find_places(const karst_matrix *A, const struct sample *sample, karst_auto_look *look)
 {
   karst_index *place = sample->place;
@@ -97,7 +97,7 @@ static void find_places(const karst_matrix *A, const struct sample *sample, kars
   }
 }
 
-/* A GPU collects them first: a whole matrix takes long to download. */
+/* Fetches the values. A GPU collects them first, because to download a whole matrix takes long. */
 static karst_status fetch(const karst_matrix *A, int64_t count, const struct sample *sample)
 {
   karst_context *context = A->context;
@@ -118,13 +118,13 @@ static karst_status fetch(const karst_matrix *A, int64_t count, const struct sam
   return status;
 }
 
-/* What the rows tell one by one. */
+/* Counts over the rows. */
 struct tally {
   int rough, dominated;
-  double least, largest; /* diagonal, in size */
+  double least, largest; /* absolute values of diagonal entries */
 };
 
-/* Looks at block row i; value: of its entries and their images. */
+/* Looks at block row i; value: those of its entries and their images. */
 static void look_at_row(const karst_matrix *A, const double *value, karst_index i, karst_auto_look *look,
                         struct tally *tally)
 {
@@ -163,8 +163,8 @@ static void look_at_values(const karst_matrix *A, const struct sample *sample, k
   look->dominated = 10 * tally.dominated >= 9 * sample->rows;
 }
 
-/* Finds the grid of nodes of which the first one couples to those beside and above it; else rows may be those of a
- * boundary, which tell nothing. */
+/* Looks for a grid. A plane counts only if its first node couples to those beside and above it; else the rows may be
+ * those of a boundary, which show nothing. */
 static void look_at_grid(const karst_matrix *A, karst_auto_look *look)
 {
   karst_grid grid;

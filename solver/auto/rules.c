@@ -1,9 +1,9 @@
-/* rules.c - which preconditioner, level and ordering fit a matrix: rules from measuring systems with each fixed choice,
- * which doc/manual.md tells to users.
+/* rules.c - the rules that choose preconditioner, level and ordering for a matrix. They come from measuring systems
+ * with each fixed choice; doc/manual.md explains them to users.
  *
- * What tells most is how much ILU(1) grows beyond the pattern: little in two dimensions and where rows are short, so
- * that higher levels are cheap and worth it; nearly twice on 7-point grids; more where each cell couples to its
- * corners, so that no level above 0 pays; and many times where some rows couple to a large part of the others. */
+ * The most telling number is the growth: the entries of ILU(1) over those of the matrix. It is small in two dimensions
+ * and with short rows, where higher levels are cheap and pay. It is nearly 2 on 7-point grids, larger where each cell
+ * couples to its corners, so that no level above 0 pays, and many times that where some rows couple to very many. */
 #include "config.h"
 
 #include "lib/backend/machine.h"
@@ -19,8 +19,8 @@
 enum { HIGHEST_LEVEL = 5, LARGE_BLOCK = 4 };
 enum { FEW = 1500, MANY = 8000 }; /* block rows */
 
-/* How much ILU(1) grows beyond the pattern: less than FLAT in two dimensions; from CUBIC on a grid has three dimensions
- * or couples to its corners; from DENSE on some rows are much longer than others. */
+/* The growth is below FLAT in two dimensions. From CUBIC on a grid has three dimensions or couples to its corners. From
+ * DENSE on some rows are much longer than others. */
 #define FLAT 1.5
 #define CUBIC 1.77
 #define DENSE 4
@@ -31,15 +31,14 @@ static const char little_fill[] = "amd";
 static const char little_fill[] = "rcm";
 #endif
 
-/* What rules look at. */
+/* The input of the rules. */
 struct subject {
   const karst_matrix *A;
   const karst_auto_freedom *freedom;
   karst_auto_look look;
 };
 
-/* What a rule chooses, where the preconditioner is left to it. Of block Jacobi, level and ordering are those of the
- * rungs above it. */
+/* The choice of a rule. With block Jacobi, level and ordering are those of the rungs above it. */
 struct rule {
   const struct karst_precond_ops *precond;
   int level;
@@ -49,13 +48,13 @@ struct rule {
 #define ILUK(level, ordering, because) ((struct rule){&karst_precond_iluk, level, ordering, because})
 #define IN_PLACE_OF_ILU0(precond, because) ((struct rule){&karst_precond_##precond, 0, "natural", because})
 
-/* Whether a diagonal is 0, as in a saddle point problem, and rows are of like length. An ordering for little fill moves
- * such a row before those that would fill it in. */
+/* Whether a diagonal entry is 0, as in a saddle point problem, and rows have similar lengths. An ordering for little
+ * fill would move such a row before those that fill it in. */
 static bool has_gaps(const struct subject *s) { return s->look.gaps && s->look.growth < DENSE; }
 #define GAPS ILUK(2, "natural", "diagonals of 0 are filled in by rows before them")
 
-/* Rules of a CPU, from measuring 40 systems; the first that fits is taken. Couplings that are not those of a diffusion
- * are as in structural mechanics. */
+/* The rules of a CPU, from measuring 40 systems; the first that fits is taken. Couplings that are not a diffusion are
+ * like those of structural mechanics. */
 static struct rule choose_on_host(const struct subject *s)
 {
   const double growth = s->look.growth;
@@ -73,15 +72,15 @@ static struct rule choose_on_host(const struct subject *s)
   return ILUK(0, little_fill, "some rows couple to very many others");
 }
 
-/* Whether couplings are those of a 7-point grid, and fgbilu may be chosen. */
+/* Whether the matrix has the couplings of a 7-point grid and fgbilu may be chosen. */
 static bool suits_fgbilu(const struct subject *s)
 {
   const int axes = s->look.box;
   return s->freedom->grid && s->freedom->level && (axes == 3 || (axes == 2 && s->A->block_size > 1));
 }
 
-/* Whether block Jacobi costs less than waiting for level sets: diagonals dominate, and either some rows couple to very
- * many others, or couplings are much alike and many iterations would not be many restarts. */
+/* Whether block Jacobi costs less than waiting for level sets. Diagonals must dominate, and either some rows couple to
+ * very many others, or couplings are similar in size and many iterations do not mean many restarts. */
 static bool suits_jacobi(const struct subject *s)
 {
   const karst_auto_look *look = &s->look;
@@ -89,7 +88,7 @@ static bool suits_jacobi(const struct subject *s)
   return look->growth >= DENSE || (!look->rough && !look->uneven && (look->growth >= CUBIC || s->freedom->recurs));
 }
 
-/* Rules of a GPU, where set-up is the host's and each level set takes its time, from measuring 13 systems. */
+/* The rules of a GPU, where set-up runs on the host and each level set takes time; from measuring 13 systems. */
 static struct rule choose_on_device(const struct subject *s)
 {
   const double growth = s->look.growth;
@@ -112,7 +111,7 @@ static void add(karst_auto_ladder *ladder, const struct karst_precond_ops *preco
   ladder->rung[ladder->count++] = (karst_auto_rung){precond, ordering, level};
 }
 
-/* Its upper rungs are for the matrix that it fails for all the same. */
+/* The ladder of rrb; its upper rungs are used if rrb fails. */
 static void make_rrb(karst_auto_ladder *ladder)
 {
   add(ladder, &karst_precond_rrb, -1, "natural");
@@ -120,7 +119,7 @@ static void make_rrb(karst_auto_ladder *ladder)
   snprintf(ladder->reason, sizeof ladder->reason, "symmetric diffusion on a grid of two dimensions");
 }
 
-/* From block Jacobi to the highest level. Where block Jacobi is the choice, the next rung is the rule's level. */
+/* The ladder from block Jacobi to the highest level. If block Jacobi is chosen, the next rung is the rule's level. */
 static void make_levels(const struct subject *s, const struct rule *rule, karst_auto_ladder *ladder)
 {
   const bool jacobi = rule->precond == &karst_precond_jacobi;
@@ -143,7 +142,7 @@ static void make_levels(const struct subject *s, const struct rule *rule, karst_
                 rule->because);
 }
 
-/* On a GPU iluk is in tiles instead of natural order where its lowest level would be faster so; more fill has more
+/* Replaces natural order by tiles for iluk on a GPU if its lowest level is then faster; higher levels have still more
  * level sets. */
 static karst_status choose_tiles(const karst_matrix *A, const karst_machine *machine, const karst_auto_freedom *freedom,
                                  karst_auto_ladder *ladder)
