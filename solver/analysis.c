@@ -1,10 +1,10 @@
-/* analysis.c - makes an object of what solvers of one pattern share; see analysis.h. */
+/* analysis.c - see analysis.h. */
 #include "solver/analysis.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Copies the pattern, for the caller's matrix may be destroyed before the analysis is used. */
+/* Copies the pattern, because the caller's matrix may be destroyed before the analysis is used. */
 static karst_status copy_pattern(const karst_matrix *A, karst_analysis *analysis)
 {
   karst_context *context = A->context;
@@ -20,7 +20,7 @@ static karst_status copy_pattern(const karst_matrix *A, karst_analysis *analysis
   return KARST_SUCCESS;
 }
 
-/* Copies the grid where the preconditioner's analysis depends on it. */
+/* Copies the grid if the preconditioner's analysis depends on it. */
 static karst_status copy_grid(const karst_matrix *A, karst_analysis *analysis)
 {
   karst_index *cell;

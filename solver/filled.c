@@ -1,11 +1,11 @@
-/* filled.c - a matrix with room for the fill of incomplete factors: the pattern is that of L + U of ILU(k), found on
- * the host, and the values go from A to their places where they live. It is here because the pattern comes from
- * symbolic/, which lib/ does not call. */
+/* filled.c - makes a matrix with room for the fill of incomplete factors. Its pattern is that of L + U of ILU(k), found
+ * on the host; the values of A are copied to their positions on the device. The file is not in lib/, because that room
+ * does not call symbolic/. */
 #include "lib/grid/grid.h"
 #include "symbolic/symbolic.h"
 
-/* Makes the matrix on the pattern, with undefined values. (*position)[k] is where block k of A stands in it, [blocks of
- * A] in host memory. */
+/* Makes the matrix with undefined values. (*position)[k]: the number of its block for block k of A, [blocks of A] in
+ * host memory. */
 static karst_status make_joined(const karst_matrix *A, int level, karst_index **position, karst_matrix **filled)
 {
   karst_context *context = A->context;
@@ -25,8 +25,7 @@ karst_status karst_matrix_create_filled(const karst_matrix *A, int level, karst_
   karst_index *position;
   if (filled) *filled = NULL;
   if (!A || !filled) return karst_missing(A ? A->context : NULL, A ? "the place for the matrix" : "the matrix");
-  if (level < 0)
-    return karst_fail(A->context, KARST_ERROR_ARGUMENT, "level %d of ILU(k): 0 and more are possible", level);
+  if (level < 0) return karst_fail(A->context, KARST_ERROR_ARGUMENT, "level %d of ILU(k) is negative", level);
   karst_status status = karst_matrix_check_diagonal(A);
   if (status) return status;
   status = make_joined(A, level, &position, filled);

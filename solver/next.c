@@ -12,7 +12,7 @@ static const struct karst_krylov_ops *chosen_ops(const karst_solver *solver)
 /* Whether the driver that was chosen is made of two. */
 static bool is_made_of_two(const karst_solver *solver) { return chosen_ops(solver)->then; }
 
-/* Where more iterations are allowed than these, the first driver leaves half of them to the second. */
+/* If more iterations are allowed, the first driver may use half of them. */
 enum { FEW = 2000 };
 
 void karst_next_share(karst_solver *solver)
@@ -23,7 +23,7 @@ void karst_next_share(karst_solver *solver)
   solver->krylov->limits = &solver->share;
 }
 
-/* With no norm to reach, the solve is to end when it stagnates. */
+/* A solve without a target is meant to end when it stagnates. */
 bool karst_next_is_due(const karst_solver *solver, const karst_result *result)
 {
   const karst_krylov_limits *limits = &solver->allowed;
@@ -44,7 +44,7 @@ bool karst_next_is_due(const karst_solver *solver, const karst_result *result)
   }
 }
 
-/* The restart of the second driver: what was given, else its own. */
+/* Returns the restart of the second driver: the option if given, else its own. */
 static int restart_of_next(const karst_solver *solver)
 {
   const char *given = solver->options ? karst_options_find(solver->options, "restart") : NULL;
@@ -88,7 +88,7 @@ karst_status karst_next_begin(karst_solver *solver, const karst_result *result)
   return KARST_SUCCESS;
 }
 
-/* A driver that goes on starts where the one before has ended; the monitor has had that norm already. */
+/* A driver that continues starts where the one before has ended; the monitor has already received that norm. */
 static karst_decision count_on(void *user, int iteration, double residual)
 {
   const karst_solver *solver = user;

@@ -1,4 +1,4 @@
-/* next.h - the second driver of a method made of two (krylov/auto.c), which goes on where the first has failed. */
+/* next.h - the second driver of a method made of two (krylov/auto.c), which continues if the first has failed. */
 #ifndef KARST_SOLVER_NEXT_H
 #define KARST_SOLVER_NEXT_H
 
@@ -8,15 +8,15 @@
 void karst_next_share(karst_solver *solver);
 /* Whether the second driver can help after the first one's end, and has iterations left. */
 bool karst_next_is_due(const karst_solver *solver, const karst_result *result);
-/* Makes the second driver the running one, with the iterations that the first has left. The first time it allocates the
- * second driver's vectors; where that or anything else fails, the first one stays. */
+/* Makes the second driver the running one, with the iterations that the first has left. The first call allocates its
+ * vectors. If anything fails, the first driver remains the running one. */
 karst_status karst_next_begin(karst_solver *solver, const karst_result *result);
-/* The monitor of the running driver, whose iterations are counted on from the first one's. */
+/* Sets the monitor of the running driver; it counts iterations on from those of the first driver. */
 void karst_next_set_monitor(karst_solver *solver);
-/* Value i of the report, or 0: solver_used, the driver that the last solve has ended with, and, where that is the
- * second, restart_used. */
+/* Reads value i of the report; returns 0 past the last. solver_used: the driver that the last solve has ended with;
+ * restart_used: its restart, if that is the second one. */
 int karst_next_report(const karst_solver *solver, size_t i, karst_value *value);
-/* Gives the second driver back; the next solve that needs it makes it anew. */
+/* Destroys the second driver; the next solve that needs it makes it again. */
 void karst_next_clear(karst_solver *solver);
 
 #endif

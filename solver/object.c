@@ -1,7 +1,7 @@
 /* object.c - the solver as an object: ordering and scaling, preconditioner, Krylov method.
  *
- * setup runs the pattern half of each and then update; update runs the numeric halves. setup.c makes what they need,
- * and solve.c uses it. */
+ * setup runs the pattern half of each and then update; update runs the numeric halves. setup.c makes these parts, and
+ * solve.c uses them. */
 #include "solver/solver.h"
 
 #include "solver/setup.h"

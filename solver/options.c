@@ -1,4 +1,4 @@
-/* options.c - the options that there are: those of the solver, of each driver and of each preconditioner. */
+/* options.c - the options of the solver, of each driver and of each preconditioner, found and set by their names. */
 #include "solver/methods.h"
 #include "lib/base/number.h"
 #include "support/nearest.h"
@@ -8,55 +8,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a row of this name stands in a list before number end. */
-static bool is_known(const karst_context *context, const char *name, size_t end)
+/* Returns the row of a name of so many characters in the lists of a method, or NULL. */
+static const karst_option *find_in(const karst_option *const *list, const char *name, size_t length)
 {
-  for (size_t i = 0; i < end; i++)
-    for (const karst_option *const *list = karst_methods_rows_of(context, i); *list; list++)
-      for (const karst_option *row = *list; row->name; row++)
-        if (karst_option_is(row, name, strlen(name))) return true;
-  return false;
+  for (; list && *list; list++)
+    for (const karst_option *row = *list; row->name; row++)
+      if (karst_option_is(row, name, length)) return row;
+  return NULL;
 }
 
-/* Row number i, methods that share a row counting once; NULL past the last. */
+/* Returns the first such row of methods number first to end - 1, or NULL. */
+static const karst_option *find_row(const karst_context *context, const char *name, size_t length, size_t first,
+                                    size_t end)
+{
+  const karst_option *const *list, *row = NULL;
+  for (size_t i = first; !row && i < end && (list = karst_methods_rows_of(context, i)); i++)
+    row = find_in(list, name, length);
+  return row;
+}
+
+/* Returns row number wanted, where a row that methods share counts once; NULL past the last. */
 static const karst_option *row_at(const karst_context *context, size_t wanted)
 {
   const karst_option *const *list;
   for (size_t i = 0; (list = karst_methods_rows_of(context, i)); i++)
     for (; *list; list++)
       for (const karst_option *row = *list; row->name; row++)
-        if (!is_known(context, row->name, i) && wanted-- == 0) return row;
+        if (!find_row(context, row->name, strlen(row->name), 0, i) && wanted-- == 0) return row;
   return NULL;
 }
 
-/* The first row of a name of so many characters in the lists from number first on. */
-static const karst_option *find_row(const karst_context *context, const char *name, size_t length, size_t first)
-{
-  const karst_option *const *list;
-  for (size_t i = first; (list = karst_methods_rows_of(context, i)); i++)
-    for (; *list; list++)
-      for (const karst_option *row = *list; row->name; row++)
-        if (karst_option_is(row, name, length)) return row;
-  return NULL;
-}
-
-/* Inside a preconditioner there are the name of another and the options of preconditioners. */
+/* Returns an option inside a preconditioner: the name of another one, or an option of any preconditioner. */
 static const karst_option *find_inner_row(const karst_context *context, const char *name, size_t length)
 {
-  const karst_option *precond = find_row(NULL, "precond", strlen("precond"), 0);
-  return karst_option_is(precond, name, length) ? precond
-                                                : find_row(context, name, length, karst_methods_rows_common());
+  const karst_option *precond = find_row(NULL, "precond", strlen("precond"), 0, 1);
+  return karst_option_is(precond, name, length)
+             ? precond
+             : find_row(context, name, length, karst_methods_rows_common(), SIZE_MAX);
 }
 
-/* The option that a name means. */
+/* The option of a name. */
 struct found {
   const karst_option *row;
-  karst_option named; /* the row with the whole name, for sentences */
+  karst_option named; /* the row with the whole name, for messages */
   const char *default_value;
   char name[KARST_OPTION_NAME_SIZE]; /* as the rows have it, "first.level"; "first.precond" where that is "first" */
   size_t used;
-  int depth; /* of what is in name where there is no such option: 0, or that many preconditioners inside one another */
-  bool too_deep; /* there is no such option because one more preconditioner would stand inside those */
+  int depth;     /* preconditioners inside one another in name; if the option is unknown, as far as name was found */
+  bool too_deep; /* the option is unknown because it would nest one more preconditioner */
 };
 
 static void append(struct found *found, const karst_option *row)
@@ -65,7 +64,7 @@ static void append(struct found *found, const karst_option *row)
   found->used += (size_t)snprintf(found->name + found->used, room, "%s%s", found->used ? "." : "", row->name);
 }
 
-/* Goes through the parts of a name: rows of preconditioners, each inside the one before, and a last row. */
+/* Finds the option of a name, whose parts are rows of preconditioners, each inside the one before, and a last row. */
 static bool find_option(const karst_context *context, const char *name, struct found *found)
 {
   const karst_option *outer = NULL, *row;
@@ -73,7 +72,7 @@ static bool find_option(const karst_context *context, const char *name, struct f
   for (;; found->depth++, outer = row) {
     const char *point = strchr(name, '.');
     const size_t length = point ? (size_t)(point - name) : strlen(name);
-    row = outer ? find_inner_row(context, name, length) : find_row(context, name, length, 0);
+    row = outer ? find_inner_row(context, name, length) : find_row(context, name, length, 0, SIZE_MAX);
     const bool inside = row && row->kind == KARST_OPTION_PRECOND;
     found->too_deep = inside && found->depth == KARST_OPTION_DEPTH;
     if (!row || (point && !inside) || found->too_deep) return false;
@@ -134,7 +133,7 @@ const char *karst_options_method(const karst_context *context, const char *optio
   return name;
 }
 
-/* found: how far find_option has come. */
+/* Reports an unknown option; found: how far find_option came. */
 static karst_status fail_unknown(karst_context *context, const char *name, const struct found *found)
 {
   char names[380], word[KARST_WORD_SIZE];
@@ -158,19 +157,17 @@ static karst_status fail_unknown(karst_context *context, const char *name, const
                     near ? near->name : "", near ? "?" : "");
 }
 
-/* Checks a value by the row at hand, or by another method's of the name that takes it. Only the row at hand says what
- * is wrong: a call that is refused leaves one sentence, and one that is not leaves none. */
+/* Accepts a value that the row found or another method's row of that name allows. Only the row found reports an error,
+ * so that a refused call leaves one sentence. */
 static karst_status check_value(karst_context *context, const struct found *found, const char *text,
                                 karst_option_value *value)
 {
   const karst_option *const *list;
   if (karst_option_allows(context, found->row, text, value)) return KARST_SUCCESS;
-  for (size_t i = 0; (list = karst_methods_rows_of(context, i)); i++)
-    for (; *list; list++)
-      for (const karst_option *row = *list; row->name; row++)
-        if (karst_option_is(row, found->row->name, strlen(found->row->name)) &&
-            karst_option_allows(context, row, text, value))
-          return KARST_SUCCESS;
+  for (size_t i = 0; (list = karst_methods_rows_of(context, i)); i++) {
+    const karst_option *row = find_in(list, found->row->name, strlen(found->row->name));
+    if (row && karst_option_allows(context, row, text, value)) return KARST_SUCCESS;
+  }
   return karst_option_check(context, &found->named, text, value);
 }
 
@@ -188,7 +185,7 @@ karst_status karst_options_set(karst_options *options, const char *name, const c
   return status ? status : karst_options_put(options, found.name, value, &meaning);
 }
 
-/* Each value is set anew: the context may have other methods. */
+/* Sets each value in turn, because the context may have other methods. */
 karst_status karst_options_copy(karst_context *context, const karst_options *options, karst_options **copy)
 {
   const char *name, *text;
@@ -211,7 +208,7 @@ karst_status karst_options_set_integer(karst_options *options, const char *name,
   return karst_options_set(options, name, text);
 }
 
-/* As few digits as give the same number again. */
+/* Prints as few digits as give the same number when read. */
 static void print_real(double value, char *text, size_t size)
 {
   double again;
@@ -243,16 +240,8 @@ karst_status karst_options_get(const karst_options *options, const char *name, c
   return KARST_SUCCESS;
 }
 
-static bool is_among(const karst_option *const *list, const char *name, size_t length)
-{
-  for (; list && *list; list++)
-    for (const karst_option *row = *list; row->name; row++)
-      if (karst_option_is(row, name, length)) return true;
-  return false;
-}
-
-/* The preconditioner that stands inside others under the first length characters of a whole name, such as "first" or
- * "first.second"; row: the last of these. It is the one that was chosen there, else the default of the row. */
+/* Returns the preconditioner that is chosen for the first length characters of a whole name, such as "first" or
+ * "first.second", else the default of row, the last of these. */
 static const struct karst_precond_ops *find_inner(const karst_options *options, const char *name, size_t length,
                                                   const karst_option *row)
 {
@@ -271,15 +260,15 @@ int karst_options_used(const karst_options *options, const char *name)
   karst_methods_read(options, &methods);
   const struct karst_precond_ops *ops = karst_precond_at(context, (size_t)methods.precond);
   const char *part = found.name, *point = strchr(part, '.');
-  if (!point && (is_among(karst_methods_rows_of(context, 0), part, strlen(part)) ||
-                 is_among(karst_krylov_table[methods.solver]->options, part, strlen(part)) ||
-                 is_among(karst_ordering_table[methods.ordering]->options, part, strlen(part))))
+  if (!point && (find_in(karst_methods_rows_of(context, 0), part, strlen(part)) ||
+                 find_in(karst_krylov_table[methods.solver]->options, part, strlen(part)) ||
+                 find_in(karst_ordering_table[methods.ordering]->options, part, strlen(part))))
     return 1;
   for (; ops && point; part = point + 1, point = strchr(part, '.')) {
     const size_t length = (size_t)(point - part);
-    if (!is_among(ops->options, part, length)) return 0;
+    if (!find_in(ops->options, part, length)) return 0;
     ops = find_inner(options, found.name, (size_t)(point - found.name), find_inner_row(context, part, length));
   }
   if (part != found.name && strcmp(part, "precond") == 0) return 1;
-  return ops && is_among(ops->options, part, strlen(part));
+  return ops && find_in(ops->options, part, strlen(part));
 }

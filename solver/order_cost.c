@@ -1,4 +1,4 @@
-/* order_cost.c - the order of the rows that a solver uses, and what it costs. */
+/* order_cost.c - the order of the block rows in a solver, and its cost. */
 #include "solver/auto/order.h"
 #include "solver/solver.h"
 

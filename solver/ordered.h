@@ -5,30 +5,31 @@
 
 #include "lib/method/ordering.h"
 
-/* Nothing of it changes once it is made, but that the pattern comes to the host when somebody looks at it there, so
- * that it may be used in several threads. */
+/* It is not changed once it is made, except that the pattern is fetched to the host on demand, so several threads may
+ * use it. */
 typedef struct karst_ordered {
   karst_context *context;
   karst_index *permutation;        /* [block_rows] new to old, host */
-  karst_index *device_permutation; /* its place, which the array itself may be */
+  karst_index *device_permutation; /* its copy on the device; on the CPU the array itself */
   karst_permuted permuted;         /* of the permuted pattern: the source of each block */
   karst_matrix *pattern;           /* of the permuted matrix, without values */
   karst_tiling tiling;             /* tiles of the new order, if the ordering makes any */
   int64_t memory;                  /* bytes held */
-  int64_t references;              /* systems and others that hold it; changed atomically */
+  int64_t references;              /* its holders; changed atomically */
 } karst_ordered;
 
-/* An ordering as it was chosen. */
+/* An ordering with its settings. */
 typedef struct karst_ordering_choice {
   const struct karst_ordering_ops *ops;
   karst_ordering_settings settings;
   int distance; /* as karst_ordering_pattern has it */
 } karst_ordering_choice;
 
-/* Orders matrices of the pattern of A; the natural ordering is the identity. An ordering may look at the values that A
- * has now, and the order stays a valid one for others. The caller holds what is made. */
+/* Orders matrices of the pattern of A; the natural ordering is the identity. An ordering may look at the present values
+ * of A, and the order is valid for other values too. The caller becomes a holder. */
 karst_status karst_ordered_create(const karst_ordering_choice *choice, const karst_matrix *A, karst_ordered **ordered);
-/* Counts one more that holds it, or one less, and the last destroys it; NULL is accepted. hold returns it. */
+/* hold counts one more holder and returns ordered; release counts one less and destroys it after the last. Both accept
+ * NULL. */
 karst_ordered *karst_ordered_hold(karst_ordered *ordered);
 void karst_ordered_release(karst_ordered *ordered);
 

@@ -5,10 +5,9 @@
  *     scaled     the same with scaled rows or unknowns, so that its residuals have another norm than the caller's
  *     reduced    S y = g, the unknowns that the preconditioner's exact elimination leaves, g what it makes of b
  *
- * b and the start are copied to the driver's system once, before the driver begins. x is copied back once, when it has
- * ended; from a scaled or a reduced system it is copied back instead each time that the driver needs the caller's
- * residual. A solve that ends before its first iteration, or with its start, leaves the caller's x with the bits that
- * it had. */
+ * b and the start are copied to the driver's system once, before the driver begins. x is copied back once, after it has
+ * ended; from a scaled or a reduced system it is copied back each time that the driver needs the caller's residual. A
+ * solve that ends before its first iteration, or with its start, leaves the bits of the caller's x. */
 #include "solver/outer.h"
 
 #include "lib/vector/norm.h"
@@ -18,19 +17,19 @@
 
 struct outer;
 
-/* A function may be NULL, where it would do nothing. */
+/* A function that has nothing to do is NULL. */
 struct outer_ops {
   bool scaled; /* the residuals of the driver's system have another norm than the caller's */
   /* Sets driver_b and driver_x, to the system's right-hand side and start. */
   void (*start)(struct outer *outer);
-  /* Brings the caller's x up to date with the driver's, and measures its residual as karst_residual_norm does. NULL:
-   * the driver's residual is the caller's. */
+  /* Updates the caller's x from the driver's and measures its residual as karst_residual_norm does. NULL: the driver's
+   * residual is the caller's. */
   karst_status (*measure)(const struct outer *outer, const double *x, double target, bool bounded, bool *precise,
                           double *norm, double *error);
-  /* Makes the caller's x from the driver's at the end of a solve that has returned status, and returns that or a
-   * failure of its own. */
+  /* Makes the caller's x from the driver's at the end of a solve that has returned status. Returns status or its own
+   * error. */
   karst_status (*finish)(const struct outer *outer, karst_status status, karst_result *result);
-  /* Says the result in terms of the caller's block rows. */
+  /* Converts block rows in the result to the caller's. */
   karst_status (*explain)(const struct outer *outer, karst_result *result, karst_fault *fault);
 };
 
@@ -41,7 +40,7 @@ struct outer {
   const double *b;            /* [rows] the caller's */
   double *x;                  /* [rows] the caller's */
   const double *driver_b;     /* as long as a vector of the driver's system */
-  double *driver_x;           /* likewise */
+  double *driver_x;           /* the same */
 };
 
 karst_status karst_outer_norm(const karst_solver *solver, const double *x, double *norm)
@@ -54,7 +53,7 @@ karst_status karst_outer_norm(const karst_solver *solver, const double *x, doubl
   return status ? status : karst_norm_of_square(context, rows, x, square, norm);
 }
 
-/* The driver's vectors serve where the solver has no work space of its own. */
+/* Returns the solver's own work space, or vectors of the driver if the solver has none. */
 static karst_residual_space space_of(const karst_solver *solver)
 {
   const karst_krylov *krylov = solver->krylov;
@@ -86,7 +85,7 @@ static void start_system(struct outer *outer)
   outer->driver_x = system->solution;
 }
 
-/* A start comes back as the caller had it: scaling would have rounded it. */
+/* The start is restored as the caller gave it, because scaling has rounded it. */
 static void leave_system(const struct outer *outer, const double *x)
 {
   const karst_solver *solver = outer->solver;
@@ -125,8 +124,9 @@ static void start_reduced(struct outer *outer)
   outer->driver_x = reduced->solution;
 }
 
-/* The caller's x from a start that the driver keeps: with the eliminated unknowns computed, or as the caller gave it
- * where that is better. Both residuals are computed precisely, for rounding must not hide which one is. */
+/* Makes the caller's x from a start that the driver keeps: the start with its eliminated unknowns computed, or as the
+ * caller gave it if that is better. Both residuals are computed precisely, because rounding must not hide which one is
+ * smaller. */
 static karst_status choose_start(const struct outer *outer, const double *x, double *norm, double *error)
 {
   const karst_reduced *reduced = &outer->solver->reduced;
@@ -143,8 +143,8 @@ static karst_status choose_start(const struct outer *outer, const double *x, dou
   return status;
 }
 
-/* The start is the caller's x as it is, with its eliminated unknowns. If the others need no iteration, the eliminated
- * ones are computed from them, unless the start has a NaN or infinity there: that is an outcome to report. */
+/* The start is measured with the caller's eliminated unknowns. If the other unknowns need no iteration, the eliminated
+ * ones are computed from them, unless the start has a NaN or infinity there, which is reported. */
 static karst_status measure_reduced(const struct outer *outer, const double *x, double target, bool bounded,
                                     bool *precise, double *norm, double *error)
 {

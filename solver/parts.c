@@ -1,8 +1,8 @@
 /* parts.c - several grids side by side; see parts.h.
  *
- * Luo, Edwards, Luo and Mueller, equation (3): each grid has a preconditioner of its own, and the grids exchange
- * information through the residual alone, between two corrections. The grid is cut into N = px py pz boxes whose sides
- * differ by at most one cell along each axis, and the couplings between boxes are left out of the matrix. */
+ * Luo, Edwards, Luo and Mueller, equation (3): each grid has its own preconditioner, and grids exchange information
+ * only through the residual, between two corrections. The grid is cut into N = px py pz boxes whose sides differ by at
+ * most one cell along each axis, and the preconditioner's matrix lacks the couplings between boxes. */
 #include "solver/parts.h"
 
 #include "lib/grid/grid.h"
@@ -17,9 +17,9 @@ static karst_status look_up_grid(const karst_matrix *A, karst_grid *grid)
   return karst_has_grid(A) ? KARST_SUCCESS : karst_grid_find(A, grid);
 }
 
-/* Chooses how many boxes lie along each axis: those with the least surface, which are nearest to cubes; of several
- * such choices the one with the most along z, so that the parts are as contiguous as can be. Returns false where the
- * axes have too few cells for each product of three numbers that makes count. */
+/* Chooses how many boxes lie along each axis: those with the least surface, which are nearest to cubes, and among these
+ * the most along z, which makes the parts most contiguous. Returns false if the axes have too few cells for every
+ * product of three numbers that is count. */
 static bool choose_boxes(const karst_index size[3], karst_index count, karst_index boxes[3])
 {
   double least = INFINITY;
@@ -65,7 +65,8 @@ static karst_index part_of(const karst_parts *parts, const karst_system *system,
   return parts->part[karst_system_original_row(system, i)];
 }
 
-/* Copies the columns within a part of each row of the system's matrix; source[k]: where block k is in that. */
+/* Copies the columns of each row of the system's matrix that lie in the row's part; source[k]: the number of block k
+ * there. */
 static void copy_columns(const karst_parts *parts, const karst_system *system, karst_index *row_start,
                          karst_index *column, karst_index *source)
 {
@@ -118,7 +119,7 @@ static karst_status make_parts_pattern(karst_parts *parts, const karst_system *s
 }
 
 /* Gives the pattern of the parts the grid that was cut, in the order of the system, so that a preconditioner for grids
- * does not look for another one in it. */
+ * does not look for another one. */
 static karst_status hand_down_grid(karst_parts *parts, const karst_system *system, const karst_grid *grid)
 {
   const karst_index rows = parts->pattern->block_rows;

@@ -1,4 +1,4 @@
-/* precond.c - a preconditioner alone, found by its name. */
+/* precond.c - makes a preconditioner without a solver. */
 #include "solver/auto/auto.h"
 
 static karst_status make_precond(karst_context *context, const karst_options *options, const karst_matrix *A,
@@ -17,8 +17,8 @@ static karst_status make_precond(karst_context *context, const karst_options *op
   return status;
 }
 
-/* Where the options choose auto, makes the preconditioner that auto chooses for A. There is no solve here to learn
- * from, so updates keep that choice. */
+/* If the options choose auto, makes the preconditioner that auto chooses for A. Updates keep that choice, because there
+ * is no solve to learn from. */
 static karst_status create_chosen(karst_context *context, const karst_options *options, const karst_matrix *A,
                                   karst_precond **precond)
 {

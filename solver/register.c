@@ -1,4 +1,4 @@
-/* register.c - adds a program's method to its context's, once it has checked that it is as karst.h describes. */
+/* register.c - checks a program's preconditioner against what karst.h requires, and adds it to a context. */
 #include "solver/methods.h"
 #include "lib/base/number.h"
 
@@ -39,7 +39,7 @@ static karst_status check_method(karst_context *context, const karst_precond_met
   return KARST_SUCCESS;
 }
 
-/* The bytes of a value of that kind in the settings; 0 for an unknown kind. */
+/* Returns the bytes of a value of that kind in the settings; 0: the kind is unknown. */
 static size_t size_of_kind(karst_option_kind kind)
 {
   switch (kind) {
@@ -58,24 +58,23 @@ static size_t size_of_kind(karst_option_kind kind)
   return 0;
 }
 
-/* What is wrong with a row by itself, or NULL. */
+/* Returns what is wrong with a row, or NULL. */
 static const char *find_fault(const karst_precond_method *method, const karst_option *row)
 {
   const size_t size = size_of_kind(row->kind);
   if (!is_name(row->name)) return "its name has other characters than letters, digits and '-', or too many";
-  if (size == 0) return "it is of no kind that there is";
+  if (size == 0) return "its kind is unknown";
   if (row->field > method->settings || size > method->settings - row->field)
-    return "its field does not lie in the settings";
+    return "its field is not inside the settings";
   if (!row->help || !row->default_value) return "its help or its default is NULL";
-  if (row->kind == KARST_OPTION_NAME && (!row->choice || !row->choice(0))) return "there is no name to choose";
+  if (row->kind == KARST_OPTION_NAME && (!row->choice || !row->choice(0))) return "it has no name to choose from";
   if (isnan(row->least)) return "its least value is a NaN";
   for (const karst_option *before = method->options; before != row; before++)
-    if (karst_option_is(before, row->name, strlen(row->name))) return "another row has the name";
+    if (karst_option_is(before, row->name, strlen(row->name))) return "another row has the same name";
   return NULL;
 }
 
-/* Checks that a row has the same kind as others of its name, and not the name of a row that chooses methods or
- * limits. */
+/* Checks that a row has the same kind as others of its name, and not the name of an option of every solver. */
 static karst_status check_clash(karst_context *context, const karst_precond_method *method, const karst_option *row)
 {
   const karst_option *const *list;
@@ -83,14 +82,13 @@ static karst_status check_clash(karst_context *context, const karst_precond_meth
     for (; *list; list++)
       for (const karst_option *other = *list; other->name; other++)
         if (karst_option_is(other, row->name, strlen(row->name)) && (i == 0 || other->kind != row->kind))
-          return karst_fail(context, KARST_ERROR_OPTION, "option %s of the preconditioner %s: %s", row->name,
-                            method->name,
-                            i == 0 ? "every solver has one of that name" : "there is one of another kind");
+          return karst_fail(
+              context, KARST_ERROR_OPTION, "option %s of the preconditioner %s: %s", row->name, method->name,
+              i == 0 ? "every solver has an option of that name" : "another option of that name has a different kind");
   return KARST_SUCCESS;
 }
 
-/* Checks that the rows up to this one lie in the settings, and that no two own the same place: both would destroy what
- * is there. */
+/* Checks that the field of a row overlaps none before it: both would destroy its value. */
 static karst_status check_overlap(karst_context *context, const karst_precond_method *method, const karst_option *row)
 {
   for (const karst_option *before = method->options; before != row; before++)

@@ -1,4 +1,4 @@
-/* setup.c - see setup.h: the pattern halves of what is chosen, the numeric halves, and what auto stands for. */
+/* setup.c - see setup.h: the pattern halves, the numeric halves, and the choices of auto. */
 #include "solver/setup.h"
 
 #include "lib/base/clock.h"
@@ -12,7 +12,7 @@ karst_status karst_setup_check(const karst_solver *solver)
   return status ? status : karst_precond_check_options(solver->context, precond, solver->options);
 }
 
-/* The solver no longer knows what set-up has made. */
+/* Clears the members that set-up sets, without releasing what they point to. */
 static void forget(karst_solver *solver)
 {
   solver->krylov = solver->next = solver->running = NULL;
@@ -42,8 +42,8 @@ void karst_setup_clear(karst_solver *solver)
   forget(solver);
 }
 
-/* Sets the operator of the caller's system and returns that of the solver's. Ordering and scaling change neither how
- * long the rows are nor which of them have a diagonal block, so the pattern of a matrix is looked at once. */
+/* Sets the operator of the caller's system and returns that of the solver's. The two share what the pattern shows:
+ * ordering and scaling change neither the lengths of rows nor which of them have a diagonal block. */
 static karst_operator choose_operators(karst_solver *solver)
 {
   if (solver->product.multiply) {
@@ -56,20 +56,20 @@ static karst_operator choose_operators(karst_solver *solver)
   return system;
 }
 
-/* Whether the preconditioner's exact elimination may be one of the caller's own matrix. */
+/* Whether the driver may use the preconditioner's exact elimination, which must be of the caller's own matrix. */
 static bool may_reduce(const karst_solver *solver)
 {
   return karst_krylov_table[solver->chosen.solver]->reduces && karst_reduced_exists(solver->precond) &&
          !solver->system.copy && !solver->apart;
 }
 
-/* Whether the driver works on the system that it leaves. */
+/* Whether the driver uses it now. */
 static bool can_reduce(const karst_solver *solver)
 {
   return may_reduce(solver) && !solver->product.multiply && !solver->lagging;
 }
 
-/* Makes the driver, and the reduced system where it works on that; on failure neither is there. */
+/* Makes the driver, and the reduced system if it uses that. On failure it makes neither. */
 static karst_status make_driver(const karst_solver *solver, const karst_operator *system, karst_reduced *reduced,
                                 karst_krylov **krylov)
 {
@@ -81,14 +81,14 @@ static karst_status make_driver(const karst_solver *solver, const karst_operator
   karst_operator A = *system;
   if (reduced->precond) {
     A = karst_reduced_operator(reduced);
-    A.data = &solver->reduced; /* where it is to stay */
+    A.data = &solver->reduced; /* the caller moves *reduced there */
   }
   status = karst_krylov_create(ops, solver->options, &solver->limits, &A, solver->precond, krylov);
   if (status) karst_reduced_release(reduced);
   return status;
 }
 
-/* An operator or a factorization has come or gone, which may change the size of the driver's system. */
+/* Chooses the operators again. Makes another driver if its system becomes the reduced one or no longer is. */
 static karst_status change_driver(karst_solver *solver)
 {
   karst_reduced reduced;
@@ -125,7 +125,7 @@ karst_status karst_setup_set_operator(karst_solver *solver, karst_multiply_funct
   return status;
 }
 
-/* Makes the matrix that the preconditioner is to be made from where it keeps parts of the grid apart. */
+/* Makes the matrix for a preconditioner that keeps parts of the grid apart. */
 static karst_status make_parts(karst_solver *solver, const karst_analysis *analysis)
 {
   karst_status status = KARST_SUCCESS;
@@ -137,7 +137,7 @@ static karst_status make_parts(karst_solver *solver, const karst_analysis *analy
   return status ? status : karst_parts_copy(solver->parts, &solver->system, &solver->apart);
 }
 
-/* Makes the system and the preconditioner, with what the analysis has, which may be NULL. */
+/* Makes the system and the preconditioner, from the analysis if it is not NULL. */
 static karst_status make_system(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
   karst_context *context = solver->context;
@@ -180,8 +180,8 @@ static karst_status make_krylov(karst_solver *solver)
   return status;
 }
 
-/* The ordered and scaled copy of the matrix's values, and that without couplings between parts. Where it fails, nothing
- * is ready for a solve. */
+/* Updates the ordered and scaled copy of the matrix's values, and the copy without couplings between parts. After a
+ * failure the solver cannot solve. */
 static karst_status take_values(karst_solver *solver)
 {
   const double begin = karst_clock();
@@ -225,16 +225,16 @@ static karst_status set_up(karst_solver *solver, const karst_matrix *A, const ka
   return make(solver, A, analysis);
 }
 
-/* What auto stands for with a matrix: of preconditioners the place on the ladder, and options and methods for it; of
- * orderings alone the methods. */
+/* The choices of auto for a matrix. The ordering auto sets chosen and order alone. */
 struct choice {
   karst_auto automatic;
-  karst_options *options; /* NULL: the solver's stay, which do not choose the preconditioner auto */
+  karst_options
+      *options; /* those of the chosen rung; NULL: the preconditioner is not auto, the solver's options stay */
   karst_methods chosen;
   karst_order_choice order;
 };
 
-/* The options and methods of the choice's place on the ladder. */
+/* Makes the options and reads the methods of the rung in use. */
 static karst_status read_choice(karst_context *context, struct choice *choice)
 {
   const karst_status status = karst_auto_options(&choice->automatic, context, &choice->options);
@@ -242,7 +242,7 @@ static karst_status read_choice(karst_context *context, struct choice *choice)
   return status;
 }
 
-/* The ordering auto stands for that of the analysis, where there is one. */
+/* Chooses for A. With an analysis the ordering auto is the one of the analysis. */
 static karst_status choose(const karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis,
                            struct choice *choice)
 {
@@ -255,7 +255,7 @@ static karst_status choose(const karst_solver *solver, const karst_matrix *A, co
   return status ? status : read_choice(solver->context, choice);
 }
 
-/* The solver takes the options over. */
+/* Moves the choice into the solver, which owns the options from now on. */
 static void adopt(karst_solver *solver, const struct choice *choice)
 {
   solver->chosen = choice->chosen;
@@ -282,7 +282,7 @@ karst_status karst_setup_all(karst_solver *solver, const karst_matrix *A)
   return status;
 }
 
-/* Auto begins with the choice that the analysis was made for, where it may choose that. */
+/* Lets auto begin with the rung that the analysis was made for, if it may choose that. */
 static karst_status choose_of(const karst_solver *solver, const karst_analysis *analysis, struct choice *choice)
 {
   const karst_methods *made = &analysis->chosen;
@@ -311,7 +311,7 @@ karst_status karst_setup_with(karst_solver *solver, const karst_matrix *A, const
   return refused ? karst_setup_all(solver, A) : status; /* auto chooses for these values */
 }
 
-/* All that set-up makes is made anew for another choice. Where that fails, the solver is as it was. */
+/* Makes everything again for the rung that auto has moved to. If that fails, the solver keeps what it had. */
 static karst_status exchange(karst_solver *solver)
 {
   karst_solver before = *solver;
@@ -333,9 +333,9 @@ static karst_status exchange(karst_solver *solver)
   return status;
 }
 
-/* Of auto: the factors for new values are those of another choice where the last solve speaks for one, or the values
- * do. A choice that the matrix does not allow is none, nor is a trial that there is no memory for; what else keeps a
- * choice from being made ends the update, and the next one goes on with the choice before. */
+/* An update with auto, which changes the rung if the last solve or the new values suggest it. A rung that the matrix
+ * does not allow, or a trial without enough memory, is skipped. Any other error ends the update, and the next update
+ * uses the rung before. */
 static karst_status update_choice(karst_solver *solver)
 {
   const int before = solver->automatic.at;

@@ -1,9 +1,9 @@
 /* solve.c - one solve: the outcomes that b alone decides, the driver (through outer.c), the second driver or auto's
- * next choice where that fails, and the sentence about the outcome.
+ * next rung if that fails, and the explanation of the outcome.
  *
- * A solve allocates nothing, except where the solver auto goes on with gmres (next.c), where the preconditioner auto
- * goes on with another choice (setup.c), and on a GPU up to 1 MiB of host memory where the elements of a vector are
- * looked at. */
+ * A solve allocates nothing with three exceptions: the solver auto continues with gmres (next.c), the preconditioner
+ * auto continues with another rung (setup.c), and on a GPU a search through the elements of a vector takes up to 1 MiB
+ * of host memory. */
 #include "lib/base/clock.h"
 #include "lib/base/number.h"
 #include "lib/vector/norm.h"
@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Lets the second of two drivers go on from the x of the first, which has failed. Where there is no memory for it, the
+/* Continues with the second of two drivers from the x of the first, which has failed. If there is no memory for it, the
  * outcome stays that of the first. */
 static karst_status go_on(karst_solver *solver, const double *b, double *x, double rtol_target, karst_result *result,
                           karst_fault *fault)
@@ -106,8 +106,8 @@ static karst_status check_arguments(const karst_solver *solver, const karst_vect
   return status;
 }
 
-/* Sets the outcome where b decides it: where b is not finite, or where double precision cannot hold the square of its
- * norm or of the norm to reach, so that a residual could look converged that is not. Else result->reason stays. */
+/* Sets the outcome if b decides it: if b is not finite, or double precision cannot hold the square of its norm or of
+ * the norm to reach, so that a solve could seem to have converged. Else result->reason stays. */
 static karst_status check_rhs(const karst_solver *solver, const double *b, double rhs_norm, double target,
                               karst_result *result, karst_fault *fault)
 {
@@ -129,7 +129,7 @@ static karst_status check_rhs(const karst_solver *solver, const double *b, doubl
   return KARST_SUCCESS;
 }
 
-/* Answers b = 0 with x = 0, which has converged, unless an entry of A is not finite; the driver reports that. */
+/* Answers b = 0 with x = 0, which has converged unless an entry of A is not finite; the driver reports that. */
 static karst_status answer_zero(const karst_solver *solver, const double *b, double *x, karst_result *result)
 {
   double norm;
@@ -139,7 +139,7 @@ static karst_status answer_zero(const karst_solver *solver, const double *b, dou
   return status;
 }
 
-/* Fills the result, and what its sentence needs. */
+/* Runs the drivers and fills the result and *fault. */
 static karst_status solve(karst_solver *solver, const double *b, double *x, karst_result *result, karst_fault *fault)
 {
   const karst_system *system = &solver->system;
@@ -177,13 +177,13 @@ static karst_auto_sample sample_of(const karst_solver *solver, const karst_resul
                              .time_solve = seconds};
 }
 
-/* One solve with the choice at hand. *goes_on: of auto, another choice is to go on from its x, which is made; or this
- * one, where that could not be made and this one was broken off. */
+/* Solves with the present rung of auto. *goes_on: another rung, which is made, must continue from its x; or this one,
+ * if it was broken off and the other one could not be made. */
 static karst_status attempt(karst_solver *solver, const karst_vector *b, karst_vector *x, karst_result *result,
                             karst_fault *fault, bool *goes_on)
 {
   const double begin = karst_clock();
-  solver->running = solver->krylov; /* what the solve begins with, by which it is priced */
+  solver->running = solver->krylov; /* the driver that begins prices the solve */
   const int most = solver->limits.max_iterations - solver->before, done = solver->before, rung = solver->automatic.at;
   karst_auto_sample sample = sample_of(solver, NULL, 0);
   *goes_on = false;
@@ -193,7 +193,7 @@ static karst_status attempt(karst_solver *solver, const karst_vector *b, karst_v
   solver->allowed.max_iterations = solver->given ? karst_auto_allow(&solver->automatic, &sample, most) : most;
   karst_notify(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->krylov->ops->name);
   karst_status status = solve(solver, b->values, x->values, result, fault);
-  const karst_status waited = karst_context_synchronize(solver->context); /* x may be scattered after the last look */
+  const karst_status waited = karst_context_synchronize(solver->context); /* x may still be scattered */
   if (!status) status = waited;
   solver->before = done + result->iterations;
   if (status || !solver->given || solver->system.reason != KARST_SOUND) return status;
@@ -201,7 +201,7 @@ static karst_status attempt(karst_solver *solver, const karst_vector *b, karst_v
   if (!karst_auto_measure(&solver->automatic, &sample, solver->allowed.max_iterations, most)) return KARST_SUCCESS;
   status = karst_setup_change(solver, rung, goes_on);
   if (*goes_on || status) return status;
-  solver->automatic.due = false; /* so that it is not broken off again */
+  solver->automatic.due = false; /* this rung is not broken off again */
   *goes_on = solver->allowed.max_iterations < most && result->reason == KARST_ITERATION_LIMIT;
   return KARST_SUCCESS;
 }

@@ -1,4 +1,4 @@
-/* system.c - see system.h: the caller's matrix, ordered and scaled. */
+/* system.c - see system.h. */
 #include "solver/system.h"
 
 #include "lib/base/clock.h"
@@ -51,7 +51,8 @@ karst_status karst_system_setup(const karst_ordering_choice *ordering, karst_sca
   const bool scaled = scale != KARST_SCALE_NONE;
   if (!ordering->ops->compute && !scaled) return KARST_SUCCESS;
   if (scaled) {
-    karst_status missing = karst_matrix_check_diagonal(A); /* here, where the row has the caller's number */
+    karst_status missing =
+        karst_matrix_check_diagonal(A); /* before the ordering, so that the error has the caller's row */
     if (missing) return missing;
   }
   karst_status status = KARST_SUCCESS;
@@ -66,7 +67,7 @@ karst_status karst_system_setup(const karst_ordering_choice *ordering, karst_sca
   return status;
 }
 
-/* The sum of squares of the caller's values: it has the same bits until someone writes to them. */
+/* Returns the sum of squares of the caller's values, whose bits change only if the values do. */
 static double fingerprint(const karst_system *s)
 {
   const double *value = s->original->value;
@@ -75,7 +76,7 @@ static double fingerprint(const karst_system *s)
   return sum;
 }
 
-/* On a GPU the matrix has a copy of its own. */
+/* Whether the values are in the caller's own array; on a GPU the matrix has its own copy. */
 static bool follows_caller(const karst_system *s)
 {
   return s->copy && s->original->references_value && s->original->value == s->original->source;

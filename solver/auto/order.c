@@ -1,9 +1,9 @@
 /* order.c - see order.h: what preconditioners need of an order, the rules by which the ordering auto is natural or
  * tiles, and what an order costs.
  *
- * On a GPU the sweeps of natural order wait for level after level, and tiles shorten that wait to a few colours, for
- * some more iterations, as long as they are boxes of a grid: on the irregular grid of a field, where they grow along
- * couplings, they took several times as long as natural order. On a CPU few threads share natural order by runs of rows
+ * On a GPU the sweeps of natural order wait for each level set. Tiles that are boxes of a grid wait for a few colours
+ * only and take a few more iterations. On the irregular grid of a field, where tiles grow along couplings, they took
+ * several times as long as natural order. On a CPU few threads divide natural order into runs of rows
  * (symbolic/ilu/schedule.c), wait for little and keep its iterations. */
 #include "solver/auto/order.h"
 
@@ -20,27 +20,26 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Fewer block rows are a matter of launches, whatever the order. */
+/* With fewer block rows launches take most of the time in any order. */
 enum { FEW_ROWS = 1000 };
 
-/* In tiles a solve takes so many times the iterations of natural order: up to 1.25 on the problems of the gallery, and
- * often fewer than in natural order. */
+/* The iterations in tiles over those in natural order, as assumed. On the gallery's problems it was at most 1.25, and
+ * often below 1. */
 static const double more_iterations = 1.1;
 
-/* Tiles are to save at least a twentieth of an iteration, for set-up has to make them and to permute the matrix. */
+/* Tiles must save at least a twentieth of an iteration, because set-up makes them and permutes the matrix. */
 static const double gain = 0.95;
 
-/* What an iteration does beside the triangular solves and launches: a product with A, and ten vectors read or written.
- */
+/* Vectors that an iteration reads or writes beside the triangular solves and the product with A. */
 enum { VECTORS = 10 };
 
-/* Whether sweeps go by level sets, whatever the tiles are: a GPU has sweeps by tiles for some block sizes. */
+/* Whether sweeps go by level sets even in tiles: a GPU has sweeps by tiles for some block sizes only. */
 static bool go_by_level_sets(const karst_order_needs *needs, const karst_matrix *A)
 {
   return needs->level_sets || A->block_size > needs->largest_block;
 }
 
-/* Reads how far fill reaches: ILU(k) couples only rows that are joined by at most k + 1 couplings of A. */
+/* Reads how far fill reaches: ILU(k) couples only rows that at most k + 1 couplings of A join. */
 static void read_distance(const karst_options *options, const karst_option *row, karst_order_needs *needs)
 {
   int level = 0;
@@ -50,7 +49,7 @@ static void read_distance(const karst_options *options, const karst_option *row,
   if (distance > needs->distance) needs->distance = distance;
 }
 
-/* Reads what an option says of triangular solves. */
+/* Reads an option that concerns triangular solves. */
 static void read_sweeps(const karst_options *options, const karst_option *row, karst_order_needs *needs)
 {
   if (row->kind == KARST_OPTION_NAME && strcmp(row->name, "trisolve") == 0) {
@@ -147,7 +146,7 @@ karst_status karst_order_tiles_pay(const karst_matrix *A, const karst_machine *m
   return KARST_SUCCESS;
 }
 
-/* Puts the ordering of this name in the place of auto, whose settings are those of tiles. */
+/* Replaces the ordering auto, whose settings are those of tiles, by the ordering of this name. */
 static void take(const char *name, karst_methods *chosen, karst_order_choice *choice)
 {
   chosen->ordering = 0;
