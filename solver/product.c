@@ -73,25 +73,27 @@ static karst_status multiply_for_system(const karst_operator *A, const double *x
   return status;
 }
 
-static karst_status product_residual(const karst_operator *A, const double *b, const double *x, double target,
-                                     bool bounded, const karst_residual_space *space, bool *precise, double *norm,
-                                     double *error)
+karst_status karst_product_residual(const karst_operator *A, const double *one, const double *b, const double *x,
+                                    const karst_residual_space *space, double *norm)
 {
-  const karst_product *product = A->data;
   const struct karst_backend *backend = A->context->backend;
   const int64_t n = karst_layout_scalars(A->layout);
   double square = 0;
-  (void)target;
-  (void)bounded;
-  *precise = true;
-  *error = 0;
   karst_status status = A->multiply(A, x, space->size);
   if (status) return status;
   backend->copy(A->context, n, b, space->r);
-  karst_sums_combine(A->context, n, 1, -1, product->one, (const double *const *)&space->size, NULL, space->r,
-                     space->norm2);
+  karst_sums_combine(A->context, n, 1, -1, one, (const double *const *)&space->size, NULL, space->r, space->norm2);
   status = backend->download(A->context, &square, space->norm2, sizeof square);
   return status ? status : karst_norm_of_square(A->context, n, space->r, square, norm);
+}
+
+static karst_status residual(const karst_operator *A, const double *b, const double *x, double target, bool bounded,
+                             const karst_residual_space *space, bool *precise, double *norm, double *error)
+{
+  (void)target, (void)bounded;
+  *precise = true;
+  *error = 0;
+  return karst_product_residual(A, ((const karst_product *)A->data)->one, b, x, space, norm);
 }
 
 /* The function may not read some elements of x, so the driver checks them (unread). */
@@ -104,7 +106,7 @@ static karst_operator make_operator(const karst_product *product,
                           .product = "the operator's product",
                           .unread = true,
                           .multiply = multiply,
-                          .residual = product_residual};
+                          .residual = residual};
 }
 
 karst_operator karst_product_of_caller(const karst_product *product)

@@ -28,4 +28,8 @@ int64_t karst_product_memory(const karst_product *product);
 karst_operator karst_product_of_caller(const karst_product *product);
 karst_operator karst_product_of_system(const karst_product *product);
 
+/* r = b - A x in space->r and its norm, by one product in working precision; one: 1 in device memory. */
+karst_status karst_product_residual(const karst_operator *A, const double *one, const double *b, const double *x,
+                                    const karst_residual_space *space, double *norm);
+
 #endif

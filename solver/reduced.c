@@ -3,7 +3,7 @@
 #include "solver/reduced.h"
 
 #include "lib/profile/profile.h"
-#include "lib/vector/norm.h"
+#include "solver/product.h"
 
 #include <math.h>
 
@@ -89,21 +89,11 @@ static karst_status reduced_residual(const karst_operator *A, const double *b, c
 /* NOLINTEND(readability-non-const-parameter) */
 {
   const karst_reduced *reduced = A->data;
-  const struct karst_backend *backend = A->context->backend;
-  const int64_t n = reduced->elements;
-  double square = 0;
-  (void)target;
-  (void)bounded;
-  (void)precise;
+  (void)target, (void)bounded, (void)precise;
   *error = 0;
   *norm = NAN;
   if (reduced->precond->reason != KARST_SOUND) return KARST_SUCCESS;
-  reduced_multiply_dot(A, x, space->size, NULL);
-  backend->copy(A->context, n, b, space->r);
-  karst_sums_combine(A->context, n, 1, -1, reduced->one, (const double *const *)&space->size, NULL, space->r,
-                     space->norm2);
-  const karst_status status = backend->download(A->context, &square, space->norm2, sizeof square);
-  return status ? status : karst_norm_of_square(A->context, n, space->r, square, norm);
+  return karst_product_residual(A, reduced->one, b, x, space, norm);
 }
 
 static karst_status reduced_find_not_finite(const karst_operator *A, karst_index *block_row)
