@@ -155,9 +155,10 @@ karst_status karst_ilu_make_plan(karst_precond *p, const karst_ilu_analysis *ana
   return karst_precond_put_text(p, "trisolve_used", analysis->trisolve);
 }
 
-karst_status karst_ilu_report(karst_precond *p, const karst_factor_outcome *outcome)
+karst_status karst_ilu_report(karst_precond *p, karst_status status, const karst_factor_outcome *outcome)
 {
   p->reason = outcome->reason;
   p->block_row = outcome->block_row;
-  return karst_precond_put(p, "shifted", "blocks", (double)outcome->shifted);
+  const karst_status put = karst_precond_put(p, "shifted", "blocks", (double)outcome->shifted);
+  return status ? status : put;
 }

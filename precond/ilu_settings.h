@@ -39,7 +39,8 @@ void karst_ilu_analysis_destroy(karst_context *context, karst_ilu_analysis *anal
  * plan_destroy. */
 karst_status karst_ilu_make_plan(karst_precond *p, const karst_ilu_analysis *analysis, karst_ilu *ilu);
 
-/* Copies the outcome of a factorization into p, and puts the number of pivots replaced. */
-karst_status karst_ilu_report(karst_precond *p, const karst_factor_outcome *outcome);
+/* Copies the outcome of a factorization that has returned status into p, and puts the number of replaced pivots.
+ * Returns status or its own error. */
+karst_status karst_ilu_report(karst_precond *p, karst_status status, const karst_factor_outcome *outcome);
 
 #endif

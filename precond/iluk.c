@@ -41,10 +41,9 @@ static karst_status update(karst_precond *p)
 {
   karst_factor_outcome outcome = {KARST_SOUND, -1, 0};
   const karst_ilu_settings *settings = karst_ilu_settings_of(p);
-  karst_status status =
+  const karst_status status =
       p->context->backend->ilu->factor(p->context, p->A, settings->shift, settings->modified, p->data, &outcome);
-  const karst_status told = karst_ilu_report(p, &outcome);
-  return status ? status : told;
+  return karst_ilu_report(p, status, &outcome);
 }
 
 static karst_status apply(const karst_precond *p, const double *r, double *z)

@@ -122,8 +122,7 @@ static karst_status update(karst_precond *p)
     s->fallbacks++;
     status = context->backend->ilu->factor(context, s->factors.F, settings->ilu.shift, 0, &s->ilu, &outcome);
   }
-  const karst_status told = karst_ilu_report(p, &outcome);
-  if (!status) status = told;
+  status = karst_ilu_report(p, status, &outcome);
   return status ? status : karst_precond_put(p, "fallbacks", "factorizations", (double)s->fallbacks);
 }
 
