@@ -41,13 +41,6 @@ enum {
 
 enum { SHADOW, P, V, P_HAT, S_HAT, T, VECTORS };
 
-static karst_krylov_workspace bicgstab_workspace(const karst_krylov *k, void *settings)
-{
-  (void)k;
-  (void)settings;
-  return (karst_krylov_workspace){.vectors = VECTORS, .scalars = SCALARS};
-}
-
 static void bicgstab_begin(karst_krylov *k)
 {
   const struct karst_backend *backend = k->context->backend;
@@ -184,6 +177,6 @@ const struct karst_krylov_ops karst_krylov_bicgstab = {
     .applies_twice = true,
     .short_recurrences = true,
     .breaks_down = true,
-    .workspace = bicgstab_workspace,
+    .need = {.vectors = VECTORS, .scalars = SCALARS},
     .cycle = bicgstab_cycle,
 };

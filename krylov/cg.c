@@ -58,13 +58,6 @@ static const karst_option own_rows[] = {
     {0}};
 static const karst_option *const rows[] = {own_rows, NULL};
 
-static karst_krylov_workspace cg_workspace(const karst_krylov *k, void *settings)
-{
-  (void)k;
-  (void)settings;
-  return (karst_krylov_workspace){.vectors = VECTORS, .scalars = SCALARS, .host = HOST};
-}
-
 static bool by_precond(const karst_krylov *k) { return ((const struct settings *)k->settings)->norm != 0; }
 
 /* p = z = M^-1 r */
@@ -233,7 +226,7 @@ const struct karst_krylov_ops karst_krylov_cg = {
     .short_recurrences = true,
     .options = rows,
     .settings = sizeof(struct settings),
-    .workspace = cg_workspace,
+    .need = {.vectors = VECTORS, .scalars = SCALARS, .host = HOST},
     .by_precond = by_precond,
     .cycle = cg_cycle,
 };

@@ -62,13 +62,6 @@ struct places {
   const double *r_begin; /* [n] that of the start of the cycle, which is read first */
 };
 
-static karst_krylov_workspace richardson_workspace(const karst_krylov *k, void *settings)
-{
-  (void)k;
-  (void)settings;
-  return (karst_krylov_workspace){.vectors = VECTORS, .scalars = SCALARS, .host = 1};
-}
-
 static struct places richardson_begin(const karst_krylov *k)
 {
   const struct settings *settings = k->settings;
@@ -173,6 +166,6 @@ const struct karst_krylov_ops karst_krylov_richardson = {
     .options = rows,
     .settings = sizeof(struct settings),
     .parts = &own_rows[1],
-    .workspace = richardson_workspace,
+    .need = {.vectors = VECTORS, .scalars = SCALARS, .host = 1},
     .cycle = richardson_cycle,
 };

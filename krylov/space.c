@@ -41,7 +41,12 @@ const karst_option karst_krylov_limits_rows[] = {
     {0},
 };
 
-/* The method's settings, as the options have them and as the system can use them, and what it needs with them. */
+static karst_krylov_workspace find_need(const karst_krylov *k, void *settings)
+{
+  return k->ops->workspace ? k->ops->workspace(k, settings) : k->ops->need;
+}
+
+/* Reads the method's settings, reduces them to what the system can use, and finds what they need. */
 static karst_status make_settings(karst_krylov *k, const karst_options *options)
 {
   char *settings = NULL;
@@ -52,7 +57,7 @@ static karst_status make_settings(karst_krylov *k, const karst_options *options)
     karst_options_read(options, k->ops->options, settings);
     k->settings = settings;
   }
-  k->work.need = k->ops->workspace(k, settings);
+  k->work.need = find_need(k, settings);
   return KARST_SUCCESS;
 }
 
@@ -116,7 +121,7 @@ karst_status karst_krylov_limit(karst_krylov **krylov, const karst_options *opti
   karst_krylov *k = *krylov, *larger;
   max_align_t settings[k->ops->settings / sizeof(max_align_t) + 1];
   karst_options_read(options, k->ops->options, settings);
-  if (k->ops->workspace(k, settings).vectors <= k->work.need.vectors) return KARST_SUCCESS;
+  if (find_need(k, settings).vectors <= k->work.need.vectors) return KARST_SUCCESS;
   karst_status status = karst_krylov_create(k->ops, options, k->limits, &k->A, k->M, &larger);
   if (status) return status;
   karst_krylov_destroy(k);

@@ -50,7 +50,8 @@ struct karst_krylov_ops {
   const karst_option *parts; /* the row of options with the number of parts into which the grid of the preconditioner's
                               * matrix is cut; NULL: one part. The solver reads it and makes that matrix, because a
                               * driver sees only A and M */
-  /* May reduce the settings to what a system of this size can use. */
+  karst_krylov_workspace need; /* if workspace is NULL */
+  /* The work space with these settings, which it may reduce to what a system of this size can use. */
   karst_krylov_workspace (*workspace)(const karst_krylov *k, void *settings);
   /* Whether a solve is judged by sqrt(r'M^-1 r), for a symmetric positive definite M, and not by |r|; NULL: never. */
   bool (*by_precond)(const karst_krylov *k);
