@@ -2,26 +2,26 @@
  *
  * Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, section 6.3, with classical Gram-Schmidt in one pass
  * or two, and section 6.5.3: Givens rotations on the host turn H into R while it grows and give the residual norm of
- * each step. B is A M^-1 (right) or M^-1 A (left). Where the vectors M^-1 v_j are kept, M may be another one in each
- * step (flexible): then A Z = V H. From the right that norm is the true one but for rounding. From the left it is
- * |M^-1 (b - A x)|, scaled here to begin at the true one; the cycle's goal is less than the target, and still less
- * each time that this proves too large.
+ * each step. B is A M^-1 (right) or M^-1 A (left). If the vectors Z_j = M^-1 v_j are kept, M may change in each step
+ * (flexible): then A Z = V H. From the right that norm is the true one except for rounding. From the left it is
+ * |M^-1 (b - A x)|, scaled here to begin at the true one. The cycle's goal is then less than the target, and still less
+ * each time that the goal was too large.
  *
- * One pass leaves in w what V lacks of orthogonality, V'w = (I - V'V) h, and its own rounding errors, and where little
- * of B v is left in w, dividing by |w| makes much of that. Daniel, Gragg, Kaufman and Stewart, Math. Comp. 30 (1976),
+ * After one pass w keeps the error V'w = (I - V'V) h that V's own loss of orthogonality causes, and rounding errors. If
+ * little of B v is left in w, dividing by |w| enlarges them. Daniel, Gragg, Kaufman and Stewart, Math. Comp. 30 (1976),
  * 772-795, repeat the pass wherever |w| has fallen far below |B v|: with a good preconditioner nearly everywhere.
- * Giraud and Langou, IMA J. Numer. Anal. 25 (2005), ask for it only where orthogonality really is lost. With "auto" the
- * host follows the loss as it follows H: the equation above is a recurrence for V'V, exact but for the rounding errors
- * of a pass, for which it takes random numbers of their size (as Simon's for Lanczos's process, Linear Algebra Appl. 61
- * (1984), 101-131). Where it passes a limit, the second pass over v is queued with the next iteration, ahead of B v:
- * what it takes from v comes with that iteration's look, and the column of H is made anew.
+ * Giraud and Langou, IMA J. Numer. Anal. 25 (2005), repeat it only where orthogonality really is lost. With "auto" the
+ * host follows the loss as it follows H: the equation above is a recurrence for V'V, exact except for the rounding
+ * errors of a pass, which random numbers of their size replace (as in Simon's for Lanczos's process, Linear Algebra
+ * Appl. 61 (1984), 101-131). If the loss passes a limit, the second pass over v is queued with the next iteration,
+ * before B v. Its products come with that iteration's download, and the column of H is made again.
  *
  * Vectors read (r) and written (w) in iteration j = 0, 1, ..., besides the apply of M and the product with A:
  *     h = V' w            j+2 r
- *     w = w - V h, |w|^2  j+2 r, 1 w    with "twice", both once more; with "auto" where digits were lost
+ *     w = w - V h, |w|^2  j+2 r, 1 w    with "twice", both once more; with "auto" if digits were lost
  *     v = w / |w|         1 r, 1 w      not in the last of a cycle; once more after a late second pass
- * and one download of j + 2 scalars, 2 j + 3 with a second pass. Where the caller's norm is another one, iterations
- * that compare read V once more (lib/method/krylov.h). */
+ * and one download of j + 2 scalars, 2 j + 3 with a second pass. If the caller's norm differs, iterations that compare
+ * the two read V once more (lib/method/krylov.h). */
 #include "krylov/arnoldi.h"
 
 #include "lib/base/random.h"
@@ -33,8 +33,8 @@
 /* A column of H below this part of its own length is rounding. */
 static const double negligible = 64 * DBL_EPSILON;
 
-/* The largest entry of V'V that is accepted. The recurrence has been seen to be too low by a factor of 30. With this
- * limit the systems that need a second pass took as many iterations as with two passes always, and others one pass. */
+/* The largest entry of V'V that is accepted. The recurrence was seen to be too low by a factor of 30. With this limit
+ * the systems that need a second pass took as many iterations as with two passes always, and others took one pass. */
 static const double loss_limit = 1e-6;
 
 karst_krylov_workspace karst_arnoldi_workspace(const karst_krylov *k, void *settings)
@@ -72,7 +72,7 @@ karst_arnoldi karst_arnoldi_begin(const karst_krylov *k, bool left, double **Z)
                          .T = begin_triangle(k)};
 }
 
-/* Adds a column of H: h[0..j], and below it next >= 0. Returns false and adds nothing when the column depends on those
+/* Adds a column of H: h[0..j], and below it next >= 0. Returns false and adds nothing if the column depends on those
  * before, so that the space cannot grow. */
 static bool add_column(karst_least_squares *T, const double *h, double next)
 {
@@ -134,7 +134,7 @@ static karst_status apply_operator(karst_krylov *k, const karst_arnoldi *a, int 
   return status ? status : karst_krylov_multiply(k, between, w);
 }
 
-/* The first basis vector, and the norm that it was divided by. */
+/* Makes the first basis vector; *norm: the norm that it was divided by. */
 static karst_status begin_basis(karst_krylov *k, const karst_arnoldi *a, double *norm, karst_reason *reason)
 {
   const struct karst_backend *backend = k->context->backend;
@@ -158,7 +158,7 @@ static karst_status begin_basis(karst_krylov *k, const karst_arnoldi *a, double 
   return KARST_SUCCESS;
 }
 
-/* The second pass over V[j] that is late; scalars: |V[j]|^2 after it and its j products. */
+/* Makes the late second pass over V[j]; scalars: |V[j]|^2 after it, then its j products. */
 static void repeat_pass(karst_krylov *k, int j, double *scalars)
 {
   const struct karst_backend *backend = k->context->backend;
@@ -168,8 +168,8 @@ static void repeat_pass(karst_krylov *k, int j, double *scalars)
   backend->normalise(k->context, k->n, scalars, V[j], k->work.vector[j]);
 }
 
-/* One step of Arnoldi's process: the next basis vector, and on the host h[0..j] (both passes added) and |w|^2, and the
- * scalars of a late second pass. *finite: whether all of them are. */
+/* Makes one step of Arnoldi's process: the next basis vector, and on the host h[0..j] (both passes added), |w|^2 and
+ * the scalars of a late second pass. *finite: whether these are finite. */
 static karst_status grow_basis(karst_krylov *k, const karst_arnoldi *a, int j, bool *finite)
 {
   const struct karst_backend *backend = k->context->backend;
@@ -202,8 +202,8 @@ static double norm_of(const double *h, int count)
 }
 
 /* Follows the loss of orthogonality through a pass over vector number count, which has subtracted the products
- * h[0..count-1] with the vectors before and left a norm of next: computes by the recurrence what those products are
- * now. Returns the largest, and infinity where only rounding is left, since dividing by that would overflow. */
+ * h[0..count-1] with the vectors before and left a norm of next. Computes those products after the pass by the
+ * recurrence. Returns the largest; infinity if only rounding is left, because dividing by it would overflow. */
 static double follow_loss(karst_arnoldi *a, const double *h, int count, double next)
 {
   const int64_t m = a->norm2 - 1;
@@ -224,8 +224,7 @@ static double follow_loss(karst_arnoldi *a, const double *h, int count, double n
   return largest;
 }
 
-/* Finds, after column j and before the next, whether the new basis vector has to be made orthogonal once more; if so,
- * it keeps the column for that. */
+/* Finds, after column j, whether the new basis vector needs a late second pass, and keeps the column for it. */
 static void check_loss(karst_arnoldi *a, const karst_krylov *k, int j, double next)
 {
   const double *h = k->work.host + a->norm2 + 1;
@@ -235,8 +234,8 @@ static void check_loss(karst_arnoldi *a, const karst_krylov *k, int j, double ne
   a->next = next;
 }
 
-/* Makes column j - 1 again as the late second pass has changed it: w = next v, V h + w = V (h + next c) + next |v| v'.
- * Returns false where the column depends on those before. */
+/* Makes column j - 1 again after the late second pass: w = next v, V h + w = V (h + next c) + next |v| v'. Returns
+ * false if the column depends on those before. */
 static bool redo_column(karst_arnoldi *a, const karst_krylov *k)
 {
   karst_least_squares *T = &a->T;
@@ -249,7 +248,7 @@ static bool redo_column(karst_arnoldi *a, const karst_krylov *k)
 }
 
 /* Finds which vector made from V[j] is not finite. Gram-Schmidt has spread the NaN over all of w, so the vectors are
- * computed again; but one that was kept is still there, and M may make another one of V[j] now. */
+ * computed again, except a kept M^-1 V[j], which a varying M would make differently now. */
 static karst_status find_fault_of_growth(karst_krylov *k, const karst_arnoldi *a, int j, karst_reason *reason)
 {
   double *w = k->work.vector[j + 1], *between = place_between(k, a, j);
@@ -260,8 +259,8 @@ static karst_status find_fault_of_growth(karst_krylov *k, const karst_arnoldi *a
   return karst_krylov_find_not_finite(k, 2, vectors, reason);
 }
 
-/* Where the caller's norm is another one and M is applied from the right: computes the residual in k->work.r, which
- * tells the goal anew. In the basis it is Q' (0, ..., 0, g), with Q the product of the rotations. */
+/* If the caller's norm differs and M is applied from the right: computes the residual in k->work.r, from which a new
+ * goal follows. In the basis it is Q' (0, ..., 0, g), with Q the product of the rotations. */
 static karst_status compare_with_caller(karst_krylov *k, const karst_arnoldi *a)
 {
   const karst_least_squares *T = &a->T;
@@ -284,7 +283,7 @@ static karst_status compare_with_caller(karst_krylov *k, const karst_arnoldi *a)
   return karst_krylov_compare(k, residual, k->work.r);
 }
 
-/* Lets the basis grow until the residual norm is at the goal, or until it cannot. *grows: false in the latter case. */
+/* Lets the basis grow until the residual norm is at the goal, or it cannot grow further: then *grows is false. */
 static karst_status grow(karst_krylov *k, karst_arnoldi *a, bool *grows, karst_reason *reason)
 {
   karst_least_squares *T = &a->T;
@@ -296,7 +295,7 @@ static karst_status grow(karst_krylov *k, karst_arnoldi *a, bool *grows, karst_r
     karst_status status = grow_basis(k, a, j, &finite);
     if (status) return status;
     if (!finite) return find_fault_of_growth(k, a, j, reason);
-    if (a->late && (!redo_column(a, k) || T->g[j] == 0)) { /* V[j] is rounding, and so is all that grew out of it */
+    if (a->late && (!redo_column(a, k) || T->g[j] == 0)) { /* V[j] and all made from it are rounding */
       *grows = T->columns == j;
       k->claims.made = *grows;
       return KARST_SUCCESS;

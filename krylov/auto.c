@@ -1,10 +1,10 @@
-/* auto.c - the driver that is the default: bicgstab, and where that breaks down, stagnates or diverges gmres(100), from
- * the best x so far.
+/* auto.c - the default driver: bicgstab, and gmres(100) from the best x so far if that breaks down, stagnates or
+ * diverges.
  *
- * Bicgstab keeps six vectors and takes two products and two applies an iteration, whatever their number; on systems of
- * reservoirs it needs a half to a tenth of the iterations of gmres(30), which discards its space when it restarts.
- * Where it fails, for example on a spectrum along the imaginary axis, gmres minimises the residual over a larger
- * space. The vectors of gmres are allocated when a solve first needs them. */
+ * Bicgstab keeps six vectors and always takes two products and two applies an iteration. On systems of reservoirs it
+ * needs a half to a tenth of the iterations of gmres(30), which discards its space when it restarts. If it fails, for
+ * example on a spectrum along the imaginary axis, gmres minimises the residual over a larger space. The vectors of
+ * gmres are allocated when a solve first needs them. */
 #include "lib/method/krylov.h"
 
 extern const struct karst_krylov_ops karst_krylov_auto, karst_krylov_bicgstab, karst_krylov_gmres;

@@ -4,7 +4,7 @@
 
 #include "lib/method/krylov.h"
 
-/* When Gram-Schmidt takes a second pass. */
+/* The second pass of Gram-Schmidt. */
 typedef enum karst_passes { KARST_PASSES_AUTO, KARST_PASSES_ONCE, KARST_PASSES_TWICE } karst_passes;
 
 /* Begins the settings of each method that lists the rows. */
@@ -17,7 +17,7 @@ extern const karst_option karst_basis_rows[];
 
 static inline const karst_basis *karst_basis_of(const karst_krylov *k) { return k->settings; }
 
-/* No more vectors than the system and the iteration limit can use. */
+/* Reduces restart to what the system and the iteration limit can use. */
 void karst_basis_limit(const karst_krylov *k, karst_basis *basis);
 
 #endif

@@ -6,22 +6,22 @@
  *     p^ = M^-1 p, v = A p^, alpha = rho / r*'v, s = r - alpha v
  *     s^ = M^-1 s, t = A s^, omega = t's / t't,  r = s - omega t, x = x + alpha p^ + omega s^
  *     rho' = r*'r, beta = (rho' / rho) (alpha / omega), p = r + beta (p - omega v)
- * A breakdown ends the cycle, and the true residual gives a new r* and a fresh start; it ends the solve when the cycle
- * has neither lowered the residual nor taken two iterations.
+ * A breakdown ends the cycle, and the next one starts with the true residual as r*. It ends the solve if the cycle has
+ * neither lowered the residual nor taken two iterations.
  *
  * Vectors read (r) and written (w) in an iteration, besides the products and applies:
  *     r*'v, v'v   2 r           s, |s|^2   2 r, 1 w     t's, t't   2 r        r, |r|^2   2 r, 1 w
  *     r*'r        2 r           x          3 r, 1 w     p          3 r, 1 w
  * and one download of 8 scalars. On a GPU the kernels of the products compute the sums too: r*'v and t's then read one
  * vector, and v'v and t't none. r*'r is computed while r is written and reads r* alone. Memory: r*, p, v, p^, s^, t; s
- * takes the place of r. */
+ * overwrites r. */
 #include "lib/method/krylov.h"
 
 #include <float.h>
 #include <math.h>
 
-/* rho of this iteration and the next take turns in RHO and RHO + 1; the first LOOK scalars go to the host. These
- * pairs stand side by side, because one call writes or reads both: SIGMA VV, TS TT, ALPHA OMEGA, TURN UNIT. */
+/* rho of this iteration and the next alternate between RHO and RHO + 1. The first LOOK scalars are downloaded. These
+ * pairs are adjacent because one call writes or reads both: SIGMA VV, TS TT, ALPHA OMEGA, TURN UNIT. */
 enum {
   RHO,
   SIGMA = RHO + 2, /* r*'v */
@@ -107,8 +107,8 @@ static karst_status bicgstab_find_fault(karst_krylov *k, karst_reason *reason)
   return karst_krylov_find_not_finite(k, 5, vectors, reason);
 }
 
-/* Takes one step or both in x and counts the iteration; returns whether the cycle should end. norm: of the residual
- * now. */
+/* Takes one step or both in x and counts the iteration; returns whether the cycle should end. *norm becomes
+ * residual. */
 static bool take_steps(karst_krylov *k, int steps, double residual, double *norm)
 {
   bicgstab_correct(k, steps);
@@ -116,7 +116,7 @@ static bool take_steps(karst_krylov *k, int steps, double residual, double *norm
   return karst_krylov_step(k, residual, k->test.goal);
 }
 
-/* Looks at the scalars of an iteration and takes the steps that are possible. norm: of the recursive residual, before
+/* Checks the scalars of an iteration and takes the steps that are possible. *norm: of the recursive residual, before
  * and after. *reason: why no further step is possible. *done: the cycle should end. */
 static karst_status end_iteration(karst_krylov *k, int now, double *norm, karst_reason *reason, bool *done)
 {

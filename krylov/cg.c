@@ -11,11 +11,11 @@
  *     r'z               2 r
  *     x = x + alpha p   2 r, 1 w
  *     p = z + beta p    2 r, 1 w
- * and one download of 4 scalars. Memory: p, q, z. An operator and a preconditioner that compute p'q and r'z along, as
- * those of a reduced system do, save the passes for these two; a matrix on a GPU saves that for p'q. There the last two
+ * and one download of 4 scalars. Memory: p, q, z. The operator and the preconditioner of a reduced system compute p'q
+ * and r'z themselves, which saves these two passes; a matrix on a GPU saves that for p'q. On a GPU the last two lines
  * are one pass, which reads p once.
  *
- * Where the download takes time, Karst applies M meanwhile, unless it is a program's own; in the last iteration that
+ * If the download takes time, Karst applies M meanwhile, unless M is a registered method; in the last iteration that
  * apply is wasted.
  *
  * With the option norm preconditioned a step is judged by sqrt(r'M^-1 r), as by de Jong, van der Ploeg, Ditzel and Vuik
@@ -29,7 +29,7 @@
 
 #include <math.h>
 
-/* r'z of this iteration and the last take turns in RZ and RZ + 1; the first LOOK scalars go to the host. */
+/* r'z of this iteration and the next alternate between RZ and RZ + 1. The first LOOK scalars are downloaded. */
 enum { RZ, PQ = RZ + 2, RR, LOOK, ALPHA = LOOK, BETA, SCALARS };
 
 enum { P, Q, Z, VECTORS };
@@ -84,20 +84,20 @@ static karst_status precondition(karst_krylov *k, int now)
   return karst_krylov_precondition_dot(k, k->work.r, k->work.vector[Z], k->work.scalar + RZ + 1 - now);
 }
 
-/* Whether M is applied to the residual before it is known whether the step is taken. A program's own M is not applied
- * where the result may not be needed. */
-static bool goes_ahead(const karst_krylov *k)
+/* Whether M is applied to the residual before it is known whether the step is taken. A registered M is not applied if
+ * the result may not be needed. */
+static bool applies_early(const karst_krylov *k)
 {
   return k->test.by_precond || (k->context->backend->download_begin && !k->M->calls_registered);
 }
 
-/* Looks at what the step is judged by. */
-static karst_status look(karst_krylov *k, int now)
+/* Downloads the scalars that the step is judged by. */
+static karst_status download_scalars(karst_krylov *k, int now)
 {
   karst_status status = k->test.by_precond ? precondition(k, now) : KARST_SUCCESS;
   if (!status) status = karst_krylov_download_begin(k, 0, LOOK);
   if (status) return status;
-  if (goes_ahead(k) && !k->test.by_precond) status = precondition(k, now);
+  if (applies_early(k) && !k->test.by_precond) status = precondition(k, now);
   const karst_status ended = karst_krylov_download_end(k);
   return status ? status : ended;
 }
@@ -111,7 +111,7 @@ static karst_status cg_check(karst_krylov *k, int now, karst_reason *reason)
   const karst_krylov_vector p = {"the search direction", k->work.vector[P]};
   const karst_krylov_vector z_in_p = {isfinite(rz) ? p.what : z.what, p.values}; /* where another z has replaced it */
   const karst_krylov_vector vectors[] = {
-      goes_ahead(k) ? z_in_p : z, p, {k->A.product, k->work.vector[Q]}, {"the residual", k->work.r}, z};
+      applies_early(k) ? z_in_p : z, p, {k->A.product, k->work.vector[Q]}, {"the residual", k->work.r}, z};
   if (!isfinite(rz) || !isfinite(pq) || !isfinite(k->work.host[RR]) || !isfinite(next))
     return karst_krylov_find_not_finite(k, k->test.by_precond ? 5 : 4, vectors, reason);
   if (pq < 0 || (pq == 0 && rz != 0))
@@ -128,7 +128,7 @@ static void cg_correct(karst_krylov *k)
                                (const double *const *)&k->work.vector[P], NULL, k->x, NULL);
 }
 
-/* The same and p = z + beta p */
+/* x = x + alpha p, p = z + beta p */
 static void cg_turn(karst_krylov *k, int now)
 {
   const struct karst_backend *backend = k->context->backend;
@@ -159,8 +159,8 @@ static karst_status put_value(karst_krylov *k, const char *name, double number)
   return karst_report_put(k->context, &k->report, &(karst_value){.name = name, .number = number});
 }
 
-/* What the coefficients of so many steps say of M^-1 A. The eigenvalues of each cycle's matrix lie between those of
- * M^-1 A, so that the extremes of all cycles are the best that is known. */
+/* Reports the extreme eigenvalues of M^-1 A as the coefficients of these steps show them. The eigenvalues of each
+ * cycle's matrix lie between those of M^-1 A, so the extremes over all cycles are the best estimates. */
 static karst_status report_spectrum(karst_krylov *k, int64_t steps)
 {
   double least, largest, *known = k->work.host_extra;
@@ -173,7 +173,7 @@ static karst_status report_spectrum(karst_krylov *k, int64_t steps)
   return status ? status : put_value(k, "eigenvalue_max", known[LARGEST]);
 }
 
-/* Counts the step that is being taken, and says whether the cycle ends with it. */
+/* Counts a step; *ends: the cycle ends with it. */
 static karst_status count_step(karst_krylov *k, int now, bool *ends)
 {
   const double residual = sqrt(k->work.host[k->test.by_precond ? RZ + 1 - now : RR]);
@@ -186,21 +186,21 @@ static karst_status count_step(karst_krylov *k, int now, bool *ends)
   return KARST_SUCCESS;
 }
 
-/* Iterates until the cycle has to end; *steps: how many steps were taken. A step is made in x together
- * with the turn to the next one, or alone if it is the last. */
+/* Iterates until the cycle ends; *steps: the number of steps. The update of x is combined with the next direction, or
+ * alone in the last step. */
 static karst_status iterate(karst_krylov *k, karst_reason *reason, int64_t *steps)
 {
   double last[2] = {0};
   karst_status status = cg_begin(k);
   for (int now = 0; !status; now = 1 - now) {
     status = cg_advance(k, now);
-    if (!status) status = look(k, now);
+    if (!status) status = download_scalars(k, now);
     if (!status) status = cg_check(k, now, reason);
     if (status || *reason != KARST_SOUND) return status;
     keep_coefficients(k, (*steps)++, now, last);
     bool ends = false;
     status = count_step(k, now, &ends);
-    if (!status && !ends && !goes_ahead(k)) status = precondition(k, now);
+    if (!status && !ends && !applies_early(k)) status = precondition(k, now);
     if (status || ends) {
       cg_correct(k);
       return status;

@@ -1,18 +1,17 @@
-/* drive.c - what all Krylov drivers have in common: the true residual, and when to stop.
+/* drive.c - shared by all Krylov drivers: the true residual, and the decision to stop.
  *
  *     repeat
  *       r = b - A x, computed from x
- *       stop if |r| is not finite, is at most a target, or nothing can be gained any more
+ *       stop if |r| is not finite, is at most a target, or cannot be lowered further
  *       let the method improve x (its cycle)
  *
- * A method's own recursive residual ends its cycle and no more: a solve has converged only when r says so. Where the
- * recursive residual was wrong, the solve goes on as iterative refinement (Wilkinson, Rounding Errors in Algebraic
- * Processes, 1963; Demmel, Hida, Kahan, Li, Mukherjee and Riedy, ACM Trans. Math. Softw. 32 (2006), 325-351): r is
- * computed to twice the working precision, and a cycle makes a correction d from zero, so that x = x + d is rounded
- * once. That reaches targets at the level of the rounding errors of x.
+ * A method's recursive residual only ends its cycle: the solve has converged only if r is small enough. If a recursive
+ * residual was wrong, the solve continues as iterative refinement (Wilkinson, Rounding Errors in Algebraic Processes,
+ * 1963; Demmel, Hida, Kahan, Li, Mukherjee and Riedy, ACM Trans. Math. Softw. 32 (2006), 325-351): r is computed to
+ * twice the working precision, and a cycle makes a correction d from zero, so that x = x + d is rounded once. That
+ * reaches targets at the level of the rounding errors of x.
  *
- * The x with the smallest true residual between cycles is kept, and is what the caller gets when the last one is
- * worse. */
+ * The x with the smallest true residual between cycles is kept, and the caller gets it if the last x is worse. */
 #include "lib/method/krylov.h"
 #include "lib/vector/norm.h"
 
@@ -22,15 +21,15 @@
 
 enum { IDLE_LIMIT = 3 /* cycles in a row without gain: stagnation */ };
 
-/* A cycle has gained something when it lowered the true residual to less than this part of the best so far, for one
- * that claimed to have converged; for another, the norm that the method lowers. The first catches rounding, the second
- * a restarted method that stands still, and not one that is slow. */
+/* A cycle that claimed to have converged has gained if the true residual is below gain_claimed times the best so far.
+ * Another cycle has gained if the norm that the method lowers is below gain_unclaimed times its least. The first test
+ * detects rounding, the second a restarted method that stands still, but not a slow one. */
 static const double gain_claimed = 0.99, gain_unclaimed = 1 - 1e-6;
 
-/* A recursive residual that has fallen to this part of where it began is rounding. One that has grown to so many times
- * the least true residual that is kept has diverged: the corrections have wiped out every digit of the x that had it,
- * and what the recurrence may still lower is no longer the residual of an x (Sleijpen and van der Vorst, Computing 56
- * (1996), 141-163). No solve that converged has been seen to grow by more than 1e6 (doc/design.md). */
+/* A recursive residual that has fallen to the part rounding of its start is only rounding. One that has grown to
+ * divergence times the least true residual has diverged: the corrections have destroyed every digit of the x that had
+ * it, and the recurrence is no longer the residual of any x (Sleijpen and van der Vorst, Computing 56 (1996), 141-163).
+ * No solve that converged was seen to grow by more than 1e6 (doc/design.md). */
 static const double rounding = 64 * DBL_EPSILON, divergence = 1 / DBL_EPSILON;
 
 /* The norm that the method lowers and is judged by, of the residual at the start of a cycle. */
@@ -61,7 +60,7 @@ static karst_status check_decision(const karst_krylov *k)
                     (int)k->monitor.decision, k->iterations);
 }
 
-/* Keeps in k->fault where a NaN or an infinity was first seen; iteration 0: before the first. */
+/* Records in k->fault where a NaN or an infinity was first seen; iteration 0: before the first iteration. */
 static void record_not_finite(karst_krylov *k, const char *what, int iteration, karst_index block_row)
 {
   if (iteration > 0) {
@@ -72,7 +71,7 @@ static void record_not_finite(karst_krylov *k, const char *what, int iteration, 
   k->fault.block_row = block_row;
 }
 
-/* The first scalar of device memory that is not finite, or -1. */
+/* Finds the first scalar of device memory that is not finite; *where is -1 if all are finite. */
 static karst_status find_element(karst_krylov *k, const double *values, int64_t count, int64_t *where)
 {
   karst_survey survey;
@@ -86,8 +85,8 @@ static karst_index block_row_of(const karst_krylov *k, int64_t element)
   return k->A.block_row ? k->A.block_row(&k->A, element) : karst_layout_block_row(k->A.layout, element);
 }
 
-/* A NaN or an infinity in x makes the norm of the residual a NaN, also where no row reads that element. The elements
- * are looked at only where the sum of their squares is not finite. */
+/* Sets the norm of the residual to NaN if x has a NaN or an infinity, even in an element that no row reads. It searches
+ * the elements only if the sum of their squares is not finite. */
 static karst_status check_unread(karst_krylov *k)
 {
   int64_t where;
@@ -102,8 +101,8 @@ static karst_status check_unread(karst_krylov *k)
   return KARST_SUCCESS;
 }
 
-/* Sets the merit to sqrt(r'M^-1 r). It is a NaN where M is not positive definite, which the next cycle finds too, where
- * the factorization has failed, and where the square overflows, since rtol times an infinity cannot be reached. */
+/* Sets the merit to sqrt(r'M^-1 r). It is a NaN if M is not positive definite, which the next cycle finds too, if the
+ * factorization has failed, and if the square overflows, because rtol times an infinity cannot be reached. */
 static karst_status measure_by_precond(karst_krylov *k)
 {
   double square = NAN, *place = k->work.norm2 + 1;
@@ -116,14 +115,14 @@ static karst_status measure_by_precond(karst_krylov *k)
   return status;
 }
 
-/* Whether the true residual says that the solve has converged. A merit that is a NaN, of an M that is not positive
- * definite, is compared without raising an exception: it ends the solve with a reason. */
+/* Whether the solve has converged by its true residual. A merit that is a NaN is compared without raising an exception:
+ * it ends the solve with a reason. */
 static bool has_converged(const karst_krylov *k)
 {
   return k->now.norm <= k->test.norm || (k->test.by_precond && islessequal(k->now.merit, k->test.merit));
 }
 
-/* The norm of the driver's residual at which the caller's is at the target, as far as the ratio of both tells. */
+/* Estimates the norm of the driver's residual at which the caller's is at the target, from the ratio of both. */
 static double find_target(const karst_krylov *k)
 {
   if (!k->outer || !k->outer->norm) return k->test.norm;
@@ -131,8 +130,8 @@ static double find_target(const karst_krylov *k)
 }
 
 /* Computes r = b - A x, its norm, and the norm of the caller's residual. The method's own vectors are free between
- * cycles. The bound of the rounding errors is computed where the cycle claims to have converged, where a decision can
- * depend on it, and where the norm is at most the target. */
+ * cycles. The bound of the rounding errors is computed if the cycle claims to have converged, if a decision can depend
+ * on it, and if the norm is at most the target. */
 static karst_status compute_residual(karst_krylov *k, bool precise)
 {
   const karst_residual_space space = {k->work.r, k->work.vector[0], k->work.norm2};
@@ -155,9 +154,9 @@ static karst_status compute_residual(karst_krylov *k, bool precise)
   return !status && k->test.by_precond ? measure_by_precond(k) : status;
 }
 
-/* Finds whether the residual cannot be told from zero in working precision. A solve that is judged relative to its
- * start has nothing left to gain then, for example where it starts from its last answer. This is not asked with an rtol
- * of 0, nor where |r| exceeds rtol |b|: with an x that has grown along a null space any residual is rounding. */
+/* Finds whether working precision cannot distinguish the residual from zero. A solve that is judged relative to its
+ * start can then gain nothing, for example if it starts from its last solution. Not checked with an rtol of 0, nor if
+ * |r| exceeds rtol |b|: with an x that has grown along a null space any residual is rounding. */
 static karst_status check_rounding(karst_krylov *k, double rtol_target)
 {
   const karst_residual_space space = {k->work.r, k->work.vector[0], k->work.norm2};
@@ -178,7 +177,8 @@ static karst_status check_claim(karst_krylov *k)
   return k->claims.wrong++ == 0 && !k->now.precise ? compute_residual(k, true) : status;
 }
 
-/* A norm of the recursive residual that should bring the true one to target: less of it with each false claim. */
+/* Returns the norm of the recursive residual that should bring the true one to target: smaller with each false
+ * claim. */
 static double goal_for(const karst_krylov *k, double target)
 {
   return k->claims.wrong > 1 ? target * pow(0.1, k->claims.wrong - 1) : target;
@@ -193,7 +193,7 @@ karst_status karst_krylov_compare(karst_krylov *k, double residual, const double
   return status;
 }
 
-/* Looks for the first of the vectors, made in that iteration, with an element that is not finite. */
+/* Searches the vectors of an iteration for the first one with an element that is not finite. */
 static karst_status search_vectors(karst_krylov *k, int count, const karst_krylov_vector *vectors, int iteration)
 {
   for (int i = 0; i < count && !k->fault.what; i++) {
@@ -205,7 +205,8 @@ static karst_status search_vectors(karst_krylov *k, int count, const karst_krylo
   return KARST_SUCCESS;
 }
 
-/* What a residual that is not finite, of vectors that are, is called. */
+/* Names a residual that is not finite though its vectors are: by the product if the operator has no numbers to
+ * check. */
 static const char *name_residual(const karst_krylov *k, const char *name)
 {
   return k->A.find_not_finite ? name : k->A.product;
@@ -227,7 +228,7 @@ static karst_status search_start(karst_krylov *k)
   return status;
 }
 
-/* Finds where the preconditioner met a value that is not finite when it was set up. */
+/* Finds the block row in which the preconditioner has met a value that is not finite. */
 static karst_status search_factors(karst_krylov *k)
 {
   karst_index block_row;
@@ -249,7 +250,7 @@ karst_status karst_krylov_find_not_finite(karst_krylov *k, int count, const kars
   return status;
 }
 
-/* Counts how many cycles in a row have gained nothing, the one just ended included. */
+/* Counts how many cycles in a row have gained nothing, including the one that has ended. */
 static void count_idle(karst_krylov *k)
 {
   bool gained = k->claims.made ? isless(k->now.merit, gain_claimed * k->best.measured.merit)
@@ -258,11 +259,11 @@ static void count_idle(karst_krylov *k)
   k->claims.lowest = fmin(k->claims.lowered, k->claims.lowest);
 }
 
-/* The least norm that has to be told from zero on the way to the target. */
+/* Returns the least norm that must be distinguished from zero on the way to the target. */
 static double least_norm(const karst_krylov *k) { return fmax(k->test.target, DBL_EPSILON * k->residual); }
 
-/* Whether double precision holds the squares of the norms down to the target; the solver has checked that of its own
- * target. A residual of the driver's that is zero where the caller's is not differs from it by rounding. */
+/* Whether double precision holds the squares of the norms down to the target. The solver has checked its own target. If
+ * the driver's residual is zero and the caller's is not, the difference is rounding. */
 static bool is_measurable(const karst_krylov *k)
 {
   if (k->residual > karst_norm_largest) return false;
@@ -270,7 +271,7 @@ static bool is_measurable(const karst_krylov *k)
   return !k->outer || least_norm(k) >= karst_norm_smallest;
 }
 
-/* Keeps in k->fault which norm cannot be squared. */
+/* Records in k->fault which norm cannot be squared. */
 static void record_out_of_range(karst_krylov *k)
 {
   const bool large = k->residual > karst_norm_largest;
@@ -280,8 +281,8 @@ static void record_out_of_range(karst_krylov *k)
   k->fault.norm = large ? k->residual : least_norm(k);
 }
 
-/* Returns why to stop at the true residual, after a cycle that ended for cycle_reason, or KARST_SOUND. rtol_target is
- * not finite where the right-hand side or its norm is not. */
+/* Returns the reason to stop by the true residual, after a cycle that ended with cycle_reason, or KARST_SOUND.
+ * rtol_target is not finite if the right-hand side or its norm is not. */
 static karst_reason find_reason(const karst_krylov *k, double rtol_target, double atol_target,
                                 karst_reason cycle_reason)
 {
@@ -296,7 +297,7 @@ static karst_reason find_reason(const karst_krylov *k, double rtol_target, doubl
   if (!is_measurable(k)) return KARST_OUT_OF_RANGE;
   if (cycle_reason != KARST_SOUND) return cycle_reason;
   if (k->iterations >= k->limits->max_iterations) return KARST_ITERATION_LIMIT;
-  if (k->residual == 0) return KARST_STAGNATED; /* a cycle has nothing to begin with */
+  if (k->residual == 0) return KARST_STAGNATED; /* a cycle cannot begin */
   return k->claims.idle >= IDLE_LIMIT ? KARST_STAGNATED : KARST_SOUND;
 }
 
@@ -325,8 +326,8 @@ static karst_status measure_best(karst_krylov *k, bool precise)
   return status;
 }
 
-/* Whether rounding errors could hide which of x and the best is the better one. There is no bound of the errors in
- * sqrt(r'M^-1 r). */
+/* Whether rounding errors could hide which of x and the best x is better. The errors of sqrt(r'M^-1 r) have no
+ * bound. */
 static bool is_unclear(const karst_krylov *k)
 {
   if (!isfinite(k->now.merit) || isinf(k->best.measured.merit) || (k->now.precise && k->best.measured.precise))
@@ -334,7 +335,7 @@ static bool is_unclear(const karst_krylov *k)
   return k->test.by_precond || fabs(k->now.merit - k->best.measured.merit) <= k->now.error + k->best.measured.error;
 }
 
-/* Finds the bound of the best x's error where it is needed now: the start is measured without one. */
+/* Computes the bound of the best x's error if it is needed: the start is measured without it. */
 static karst_status bound_best(karst_krylov *k)
 {
   if (k->test.by_precond || !isinf(k->best.measured.error) || !is_unclear(k)) return KARST_SUCCESS;
@@ -342,9 +343,9 @@ static karst_status bound_best(karst_krylov *k)
   return status ? status : compute_residual(k, k->claims.wrong > 0);
 }
 
-/* Finds whether x, which a cycle has made or the caller has given, has a smaller merit than the best so far. Where
- * rounding could hide the answer, both norms are computed precisely: with a large x the rounding errors of b - A x can
- * be larger than what was gained. */
+/* Finds whether x, made by a cycle or given by the caller, has a smaller merit than the best so far. If rounding could
+ * hide the answer, both norms are computed precisely: with a large x the rounding errors of b - A x can exceed the
+ * gain. */
 static karst_status compare_with_best(karst_krylov *k)
 {
   karst_status status = bound_best(k);
@@ -356,7 +357,7 @@ static karst_status compare_with_best(karst_krylov *k)
   return status;
 }
 
-/* Makes the best the x of the next cycle, and computes its residual. */
+/* Copies the best x to that of the next cycle, and computes its residual. */
 static karst_status return_to_best(karst_krylov *k)
 {
   k->context->backend->copy(k->context, k->n, k->best.x, k->x);
@@ -366,7 +367,7 @@ static karst_status return_to_best(karst_krylov *k)
   return status;
 }
 
-/* Keeps x if it is the best so far, and lets the method improve it; a refinement improves the best. */
+/* Keeps x if it is the best so far, and lets the method improve it; a refinement improves the best x. */
 static karst_status run_cycle(karst_krylov *k, karst_reason *reason)
 {
   const bool refines = k->claims.wrong > 0;
@@ -400,8 +401,8 @@ static void fall_back_on_best(karst_krylov *k)
   if (!isinf(k->best.measured.merit) && !k->best.outdated && !has_converged(k) && !k->claims.rounding) take_best(k);
 }
 
-/* The call fails, perhaps in the middle of a cycle: x becomes the best that is known, which may be what the cycle has
- * made of it. Where the residual cannot be computed, it becomes the best between cycles. */
+/* After a failed call, perhaps in the middle of a cycle: sets x to the best known, which may be the cycle's x. If the
+ * residual cannot be computed, x becomes the best between cycles. */
 static void recover_best(karst_krylov *k)
 {
   k->claims.made = false;
@@ -411,7 +412,8 @@ static void recover_best(karst_krylov *k)
     take_best(k);
 }
 
-/* A solve that ends without having converged is measured precisely once more: rounding may have hidden that it has. */
+/* Measures a solve that ends without convergence precisely once more: rounding may have hidden that it has
+ * converged. */
 static karst_status look_again(karst_krylov *k, double rtol_target, double atol_target, karst_reason *reason)
 {
   karst_status status = KARST_SUCCESS;

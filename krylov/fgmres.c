@@ -1,10 +1,10 @@
-/* fgmres.c - FGMRES(m), flexible GMRES: preconditioned from the right, and M may be another one in each step.
+/* fgmres.c - FGMRES(m), flexible GMRES: preconditioned from the right by an M that may change in each step.
  *
  * Saad, SIAM J. Sci. Comput. 14 (1993), 461-469, Algorithm 2.2. Arnoldi's process (arnoldi.c) keeps Z_j = M_j^-1 v_j
- * beside the orthonormal V, so that A Z = V H whatever the M_j are; at the end R y = g and x = x + Z y, which takes no
- * further apply. |g - H y| is the norm of the true residual but for rounding, as in gmres from the right, whose
- * iterates these are where M stays the same. The space of Z is no Krylov space where M varies: it can stop growing with
- * the residual not zero, which ends the solve as a breakdown where the residual has not fallen either.
+ * beside the orthonormal V, so that A Z = V H for any M_j; at the end R y = g and x = x + Z y, without a further apply.
+ * |g - H y| is the norm of the true residual except for rounding. With a constant M the iterates are those of gmres
+ * from the right. With a varying M the space of Z is not a Krylov space and can stop growing while the residual is not
+ * zero, which is a breakdown if the residual has not fallen either.
  *
  * Vectors read and written: see arnoldi.c; the correction reads Z once instead of V and M. Memory: 2 m + 1 vectors,
  * m + 1 for V and m for Z. */
@@ -21,7 +21,7 @@ static const char *fgmres_side_name(size_t i)
   return names[i];
 }
 
-/* The option of gmres, which has one value here. */
+/* The option of gmres, with one value here. */
 static const karst_option side_rows[] = {{"side", KARST_OPTION_NAME, false, offsetof(struct settings, side),
                                           fgmres_side_name, 0, "right", "where fgmres applies the preconditioner",
                                           NULL},
@@ -46,7 +46,7 @@ static karst_status fgmres_correct(karst_krylov *k, const karst_arnoldi *a)
   return KARST_SUCCESS;
 }
 
-/* Where an apply fails, the steps before it still improve x. */
+/* If an apply fails, the steps before it still improve x. */
 static karst_status fgmres_cycle(karst_krylov *k, karst_reason *reason)
 {
   karst_arnoldi a = karst_arnoldi_begin(k, false, k->work.vector + karst_basis_of(k)->restart + 1);

@@ -4,8 +4,8 @@
  * 2nd edition, Algorithms 9.4 (left) and 9.5 (right). Arnoldi's process (arnoldi.c) builds an orthonormal basis V of
  * the Krylov space of A M^-1 (right) or M^-1 A (left); at the end R y = g and x = x + M^-1 V y or x + V y.
  *
- * M^-1 V y is what the columns of H stand for only where M is the same linear operator in each apply; fgmres takes
- * others. Vectors read and written: see arnoldi.c. Memory: m + 1 vectors for V; the driver's residual serves as the one
+ * The correction M^-1 V y requires an M that is the same linear operator in each apply; fgmres takes others.
+ * Vectors read and written: see arnoldi.c. Memory: m + 1 vectors for V; the driver's residual holds the vector
  * between A and M. */
 #include "krylov/arnoldi.h"
 

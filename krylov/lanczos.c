@@ -4,8 +4,8 @@
 #include <float.h>
 #include <math.h>
 
-/* How many eigenvalues are less than a number, from the signs of the Sturm sequence's ratios. None of them is smaller
- * than least, by which the squares of beside can be divided without overflow, as in LAPACK's dlaebz. */
+/* Counts the eigenvalues below a number by the signs of the Sturm sequence's ratios. A smaller ratio is replaced by
+ * -least, so that dividing the squares of beside by it does not overflow, as in LAPACK's dlaebz. */
 static int count_below(int count, const double *diagonal, const double *beside, double number, double least)
 {
   int below = 0;
@@ -19,8 +19,8 @@ static int count_below(int count, const double *diagonal, const double *beside, 
   return below;
 }
 
-/* The smallest number, to rounding, with at least so many eigenvalues below it, between low, which has fewer, and
- * high. */
+/* Returns the smallest number, to rounding, with at least wanted eigenvalues below it, between low, which has fewer,
+ * and high. */
 static double bisect(int count, const double *diagonal, const double *beside, int wanted, double low, double high)
 {
   double least = DBL_MIN;

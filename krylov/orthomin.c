@@ -7,25 +7,25 @@
  *     p = z - sum beta_i p_i, q = w - sum beta_i q_i
  *     alpha = q'r / q'q, x = x + alpha p, r = r - alpha q
  *
- * M may differ from step to step: every q is A p whatever p is, and alpha minimises |r| along it. With
- * all directions kept that is GMRESR (Van der Vorst and Vuik, Numer. Linear Algebra Appl. 1 (1994), 369-386), whose M
- * is an inner iteration. So orthomin accepts a preconditioner that varies.
+ * M may differ from step to step: q is A p for any p, and alpha minimises |r| along it. With all directions kept that
+ * is GMRESR (Van der Vorst and Vuik, Numer. Linear Algebra Appl. 1 (1994), 369-386), whose M is an inner iteration. So
+ * orthomin accepts a preconditioner that varies.
  *
- * The images of nearly equal residuals are nearly parallel. Where Gram-Schmidt leaves little of w, its rounding errors
- * would soon make q an image of nothing new: such a pair is orthogonalised again before it is kept; with "twice" every
- * pair, with "once" none.
+ * The images of nearly equal residuals are nearly parallel. If Gram-Schmidt leaves little of w, rounding errors would
+ * soon dominate q. Such a pair is orthogonalised again before it is kept; with "twice" every pair is, with "once" no
+ * pair.
  *
  * Vectors read (r) and written (w) in an iteration with c = min(steps, m) directions kept, besides apply and product:
- *     q_i'w         c+1 r        q, |q|^2   c+1 r, 1 w     p          c+1 r, 1 w     these again for a pair made again
+ *     q_i'w         c+1 r        q, |q|^2   c+1 r, 1 w     p          c+1 r, 1 w     twice for such a pair
  *     q'r           2 r          r, |r|^2   2 r, 1 w       x          2 r, 1 w
- * and one download of c + 5 scalars. Memory: 2 m + 2 vectors, m kept pairs and the one that is being made; a finished
- * pair changes places with the oldest one. */
+ * and one download of c + 5 scalars. Memory: 2 m + 2 vectors, m kept pairs and a new one; a finished pair is exchanged
+ * with the oldest one. */
 #include "krylov/basis.h"
 
 #include <float.h>
 #include <math.h>
 
-/* In device memory, with m = restart; all up to w'w goes to the host. */
+/* Scalars in device memory, with m = restart; all up to w'w are downloaded. */
 enum {
   QR,
   QQ,
@@ -34,8 +34,7 @@ enum {
   DOTS, /* [c + 1] q_i'w for each direction kept, then w'w; beta and 1 / q_i'q_i [m] follow after [m + 1] */
 };
 
-/* Where less than these parts of w are left after orthogonalisation, what is left is only rounding, or holds too much
- * of it. */
+/* If less than these parts of w are left after orthogonalisation, the rest is only rounding, or has too much of it. */
 static const double negligible = 64 * DBL_EPSILON, lossy = 0.1;
 
 static double repeat_at(const karst_basis *basis)
@@ -45,10 +44,10 @@ static double repeat_at(const karst_basis *basis)
 
 /* Views of the work space. */
 struct ring {
-  double **p, **q;          /* [m + 1] the pair that is being made is at position kept, the last m before */
+  double **p, **q;          /* [m + 1] the kept pairs, then the new pair at position kept */
   double *beta, *inverse;   /* [m] device memory */
-  int kept, next, capacity; /* directions kept; which the next will replace, or follow; m */
-  double again;             /* a pair is orthogonalised twice where this part of w, or less, is left of it */
+  int kept, next, capacity; /* directions kept; position of the next one; m */
+  double again;             /* a pair is orthogonalised again if at most this part of w is left */
 };
 
 static karst_krylov_workspace orthomin_workspace(const karst_krylov *k, void *settings)
@@ -71,7 +70,7 @@ static struct ring orthomin_begin(const karst_krylov *k)
                        .again = repeat_at(basis)};
 }
 
-/* Makes the image q orthogonal to those kept, and takes the same combination of directions from p. */
+/* Makes the image q orthogonal to those kept, and subtracts the same combination of directions from p. */
 static void orthogonalise(karst_krylov *k, const struct ring *ring)
 {
   const struct karst_backend *backend = k->context->backend;
@@ -86,7 +85,7 @@ static void orthogonalise(karst_krylov *k, const struct ring *ring)
   karst_sums_combine(k->context, k->n, kept, -1, ring->beta, Q, NULL, ring->q[kept], s + QQ);
 }
 
-/* The pair after those kept becomes the next direction; the scalars of a step along it go to the host. */
+/* Makes the new pair, and downloads the scalars of a step along it. */
 static karst_status make_direction(karst_krylov *k, const struct ring *ring)
 {
   const struct karst_backend *backend = k->context->backend;
@@ -121,7 +120,7 @@ static karst_status orthomin_find_fault(karst_krylov *k, const struct ring *ring
   return karst_krylov_find_not_finite(k, 3, vectors, reason);
 }
 
-/* Why the step must not be taken, or KARST_SOUND. before: the residual norm it began with. */
+/* Sets *reason if the step must not be taken. before: the residual norm before the step. */
 static karst_status orthomin_check(karst_krylov *k, const struct ring *ring, double before, karst_reason *reason)
 {
   const double *s = k->work.host;
@@ -140,7 +139,7 @@ static void swap(double **a, double **b)
   *b = held;
 }
 
-/* Keeps the direction just made, in place of the oldest one when there are m. */
+/* Keeps the new direction; if m are kept, it replaces the oldest one. */
 static void keep(karst_krylov *k, struct ring *ring)
 {
   int made = ring->kept, at = ring->next;

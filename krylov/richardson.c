@@ -1,19 +1,17 @@
 /* richardson.c - the correction iteration x = x + w M^-1 (b - A x), preconditioned Richardson iteration.
  *
  * Luo, Edwards, Luo and Mueller, A fine-grained block ILU scheme on regular structures for GPGPUs, equation (3), which
- * has w = 1; Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, section 4.2. It converges where the
- * spectral radius of I - w A M^-1 is below 1, minimises nothing, and needs only an M that is close to A, which may be
- * another one in each step.
+ * has w = 1; Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, section 4.2. It converges if the spectral
+ * radius of I - w A M^-1 is below 1, minimises nothing, and needs only an M close to A, which may change in each step.
  *
- * The residual of each step is b - A x itself, computed from x. So the squares of the norms that the monitor gets are
- * the sums of squares of the paper's Table 1 (row 0 the start, row l after l steps), and no digit of them comes from a
- * recurrence. In a cycle that makes a correction d to k->base it is r0 - A d, with r0 = b - A base computed to twice
- * the working precision.
+ * The residual of each step is b - A x, computed from x without a recurrence. So the squares of the norms that the
+ * monitor gets are the sums of squares of the paper's Table 1 (row 0 the start, row l after l steps). In a cycle that
+ * makes a correction d to k->base it is r0 - A d, with r0 = b - A base computed to twice the working precision.
  *
- * A step may make the residual larger, and the x with the smallest one is kept without a copy: three vectors take turns
- * in being x, the least so far, and the place of the next. Whether the iteration has diverged is judged by the least.
- * Where a residual is so small and falls no further that it must be rounding, the cycle claims to have converged: the
- * drive goes on as iterative refinement.
+ * A step may make the residual larger. The x with the smallest one is kept without a copy: three vectors alternate
+ * between x, the least so far, and the next x. Divergence is judged by the least. If a residual is so small and falls
+ * so little that it must be rounding, the cycle claims to have converged, and drive.c continues by iterative
+ * refinement.
  *
  * Vectors read (r) and written (w) in a step, besides the apply of M:
  *     x' = x + w z      2 r, 1 w     z = M^-1 r is overwritten by x'
@@ -26,10 +24,10 @@
 
 struct settings {
   double damping;
-  int parts; /* the solver's: a driver does not see what its preconditioner was made from */
+  int parts; /* used by the solver, which makes the preconditioner's matrix */
 };
 
-/* A row accepts its smallest value too: damping must be above zero, so its smallest value is tiny. */
+/* damping must be above zero, and a row accepts its smallest value, so that is tiny. */
 static const karst_option own_rows[] = {
     {"damping", KARST_OPTION_REAL, false, offsetof(struct settings, damping), NULL, 1e-300, "1",
      "what richardson multiplies each correction with", "A step is x = x + R M^-1 (b - A x). R is above 0."},
@@ -45,19 +43,19 @@ enum { FIRST, SECOND, R, SPACE, VECTORS };
 
 enum { NORM2, DAMPING = NORM2 + 2, SCALARS };
 
-/* Rounding is a residual of at most this part of the start's that has not fallen by a tenth in so many steps. A slow
- * iteration is taken for it too, and loses no more than the time of a precise residual now and then. */
+/* A residual is taken for rounding if it is at most this part of the start's and has not fallen by a tenth in STILL
+ * steps. A slow iteration may be taken for that too, which costs only a precise residual from time to time. */
 static const double negligible = 1e4 * DBL_EPSILON, fall = 0.9;
 enum { STILL = 10 };
 
-/* The three places of x. The next step writes to one that holds neither x nor the least. */
+/* The three vectors for x. The next step writes to one that holds neither x nor the least. */
 struct places {
   double *place[3];      /* [n] each; the first is k->x */
   double *x, *least;     /* two of them, which may be the same */
   double norm;           /* of the residual of least */
-  double fallen_to;      /* the norm of the residual when it last had fallen by a tenth */
+  double fallen_to;      /* the norm of the residual after its last fall by a tenth */
   int still;             /* steps since then */
-  const double *rhs;     /* what the residual is of: b, or r0 for a correction */
+  const double *rhs;     /* b, or r0 for a correction */
   double *r;             /* [n] the residual of x */
   const double *r_begin; /* [n] that of the start of the cycle, which is read first */
 };
@@ -84,7 +82,7 @@ static double *free_place(const struct places *p)
   return p->place[i];
 }
 
-/* r = rhs - A x and its norm, by the operator's own residual, which waits for the norm. */
+/* Computes r = rhs - A x and its norm; waits for the norm. */
 static karst_status residual_of(const karst_krylov *k, const struct places *p, const double *x, double *norm)
 {
   const karst_residual_space space = {p->r, k->work.vector[SPACE], k->work.scalar + NORM2};
@@ -99,8 +97,8 @@ static void add_correction(const karst_krylov *k, const double *x, double *z)
   k->context->backend->combine(k->context, k->n, 1, 1, k->work.one, &x, k->work.scalar + DAMPING, z, NULL);
 }
 
-/* The step to next has overwritten the vector in which a NaN arose: the vectors of the step are computed again from x,
- * each in a place of its own. The last place is that of the start's residual, which no step needs any more. */
+/* Finds the source of a NaN. The step to next has overwritten it, so the vectors of the step are computed again from x,
+ * each in its own place; the residual of the start is no longer needed. */
 static karst_status richardson_find_fault(karst_krylov *k, const struct places *p, double *next, karst_reason *reason)
 {
   double norm, *z = k->work.vector[SPACE];
@@ -122,7 +120,7 @@ static bool stands_still(const karst_krylov *k, struct places *p, double norm)
   return p->still >= STILL && norm <= negligible * k->work.host_extra[0];
 }
 
-/* Takes steps until one ends the cycle; the x that is left is p->x, and the best p->least. */
+/* Takes steps until one ends the cycle. The last x is p->x, the best p->least. */
 static karst_status richardson_advance(karst_krylov *k, struct places *p, karst_reason *reason)
 {
   for (const double *r = p->r_begin;; r = p->r) {
@@ -147,7 +145,7 @@ static karst_status richardson_advance(karst_krylov *k, struct places *p, karst_
   }
 }
 
-/* The monitor accepts the x of the step that it was called for; in any other case the cycle ends with the best x. */
+/* Ends with the x that the monitor has accepted, else with the best x. */
 static karst_status richardson_cycle(karst_krylov *k, karst_reason *reason)
 {
   struct places p = richardson_begin(k);

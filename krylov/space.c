@@ -1,4 +1,4 @@
-/* space.c - a Krylov driver as an object: with its settings and its work space in one piece of device memory. */
+/* space.c - makes a Krylov driver: its settings, and its work space in one allocation of device memory. */
 #include "lib/method/krylov.h"
 
 enum { LINE = 8 /* scalars in a cache line */ };
@@ -21,8 +21,8 @@ static karst_status make_vectors(karst_krylov *k, const karst_krylov_workspace *
   k->work.norm2 = k->best.x + stride;
   k->work.one = k->work.norm2 + 2;
   k->work.scalar = k->work.one + 1;
-  k->context->backend->fill(k->context, need->scalars + 3, 0,
-                            k->work.norm2); /* some are looked at before they are made */
+  /* Some scalars are read before they are computed. */
+  k->context->backend->fill(k->context, need->scalars + 3, 0, k->work.norm2);
   k->context->backend->fill(k->context, 1, 1, k->work.one);
   return KARST_SUCCESS;
 }
