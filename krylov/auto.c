@@ -11,10 +11,10 @@ extern const struct karst_krylov_ops karst_krylov_auto, karst_krylov_bicgstab, k
 
 const struct karst_krylov_ops karst_krylov_auto = {
     .name = "auto",
-    .help = "bicgstab, and gmres(100) from there where that fails",
-    .details = "gmres starts from the best x so far where bicgstab breaks down, stagnates, diverges or takes half of "
-               "more than 2000 iterations allowed. The first solve that needs gmres takes the memory for its vectors, "
-               "which stays with the solver; if there is none, the outcome is that of bicgstab.",
+    .help = "bicgstab, then gmres(100) from its best x if that fails",
+    .details = "gmres continues if bicgstab breaks down, stagnates or diverges, or takes half of the iterations where "
+               "more than 2000 are allowed. The first solve that needs gmres allocates its vectors, which the solver "
+               "keeps; if there is no memory for them, the outcome is that of bicgstab.",
     .short_recurrences = true,
     .first = &karst_krylov_bicgstab,
     .then = &karst_krylov_gmres,

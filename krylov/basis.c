@@ -15,7 +15,7 @@ const karst_option karst_basis_rows[] = {
      "keeps 100 vectors unless the option is given."},
     {"orthogonalise", KARST_OPTION_NAME, false, offsetof(karst_basis, passes), passes_name, 0, "auto",
      "passes of Gram-Schmidt in gmres, fgmres and orthomin",
-     "auto makes a second pass where the first one has lost digits that matter, once never does, and twice always "
+     "auto makes a second pass only if the first one has lost digits that matter, once never does, and twice always "
      "does."},
     {0},
 };

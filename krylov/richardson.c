@@ -30,7 +30,7 @@ struct settings {
 /* damping must be above zero, and a row accepts its smallest value, so that is tiny. */
 static const karst_option own_rows[] = {
     {"damping", KARST_OPTION_REAL, false, offsetof(struct settings, damping), NULL, 1e-300, "1",
-     "what richardson multiplies each correction with", "A step is x = x + R M^-1 (b - A x). R is above 0."},
+     "the factor of each correction of richardson", "A step is x = x + R M^-1 (b - A x). R is above 0."},
     {"parts", KARST_OPTION_INTEGER, false, offsetof(struct settings, parts), NULL, 1, "1",
      "number of boxes of the grid that the preconditioner of richardson keeps apart",
      "The grid of the matrix, or one found from its pattern, is cut into N boxes that are as near to cubes as "

@@ -1,11 +1,11 @@
-/* auto.c - auto among the preconditioners: a name and its options.
+/* auto.c - the preconditioner auto: a name and its options.
  *
- * The solver chooses the actual preconditioner together with the ordering of the block rows, before any preconditioner
- * is made (solver/auto/auto.h). No preconditioner sees the ordering. */
+ * The solver chooses the actual preconditioner together with the ordering of the block rows, before it makes a
+ * preconditioner (solver/auto/auto.h), because no preconditioner sees the ordering. */
 #include "precond/ilu_settings.h"
 
 struct settings {
-  karst_ilu_settings ilu; /* for the rows of iluk, whose values auto respects */
+  karst_ilu_settings ilu; /* for the rows of iluk, which auto passes on */
   int learn;
 };
 
@@ -17,9 +17,10 @@ static const char *learn_name(size_t i)
 
 static karst_status setup(karst_precond *p)
 {
-  return karst_fail(p->context, KARST_ERROR_OPTION,
-                    "auto chooses for a whole solver and cannot stand inside another preconditioner: name the one that "
-                    "is to stand there");
+  return karst_fail(
+      p->context, KARST_ERROR_OPTION,
+      "auto chooses for a whole solver and cannot be used inside another preconditioner: name another one "
+      "there");
 }
 
 static void destroy(karst_precond *p) { (void)p; /* setup has made nothing */ }
@@ -36,11 +37,11 @@ static const karst_option auto_rows[] = {
      "in the same call in three cases: it fails; it is a trial that has cost more than the choice it is compared with; "
      "or it takes three times the usual iterations (then with a higher level). It continues from the best x so far and "
      "within the iterations allowed. If the iterations have doubled or halved, neighbouring levels are tried again. An "
-     "update that "
-     "changes the choice orders and analyses again and holds both choices meanwhile; if there is no memory for that, "
-     "the choice stays. time does the same with measured seconds, so that runs may differ in their bits. With no, "
-     "solves teach nothing: an update chooses and allocates again only if the values are refused, and goes back after "
-     "one solve."},
+     "update that changes the choice orders and analyses again and holds both choices meanwhile; if there is no memory "
+     "for that, the choice stays. time does the same with measured seconds, so that runs may differ in their bits. "
+     "With "
+     "no, solves are not compared: an update chooses and allocates again only if the values are refused, and goes "
+     "back after one solve."},
     {0},
 };
 
@@ -55,7 +56,7 @@ const struct karst_precond_ops karst_precond_auto = {
         "Set-up decides by rules, from some hundred rows of the matrix: how much level 1 would fill, the block size, "
         "the number of block rows, the solver, and whether the rows are a diffusion on a grid of two dimensions. "
         "Options that are given are kept: an ordering rules out rrb, and level, trisolve, trisolve-sweeps, shift or "
-        "modified leave only iluk. It cannot stand inside another preconditioner; karst_precond_create chooses once, "
+        "modified leave only iluk. It cannot be used inside another preconditioner; karst_precond_create chooses once, "
         "without an ordering. auto_choice and auto_reason in the report say what was chosen and why.",
     .options = rows,
     .settings = sizeof(struct settings),

@@ -109,7 +109,7 @@ static const char *style_name(size_t i)
 
 static const karst_option fgbilu_rows[] = {
     {"fgbilu-style", KARST_OPTION_NAME, true, offsetof(struct settings, style), style_name, 0, "auto",
-     "the way of fgbilu through the grid",
+     "how fgbilu goes through the grid",
      "On a CPU it is sequential (LU factors of the diagonal blocks instead of inverses), wavefront or lines, on a GPU "
      "acc or tiles, and cl or mixed if the library was configured with --enable-baselines. auto chooses one that suits "
      "the device; style_used in the report says which."},

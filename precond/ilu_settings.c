@@ -53,9 +53,8 @@ const karst_option karst_modified_rows[] = {
     {0},
 };
 
-/* Warns if the factorization is out of proportion, before memory is taken: some seconds of work at least, and a
- * thousand times the work of a product with the matrix. A level of 3 on a 7-point stencil with blocks of 8 has half of
- * that. */
+/* Warns before memory is taken if the factorization takes at least some seconds and a thousand times the work of a
+ * product with the matrix. Level 3 on a 7-point stencil with blocks of 8 takes half of that. */
 static void warn_of_work(const karst_precond *p, const karst_ilu_pattern *pattern)
 {
   enum { MOST_AN_ENTRY = 1000 };
@@ -121,7 +120,7 @@ void karst_ilu_analysis_destroy(karst_context *context, karst_ilu_analysis *anal
   karst_release(context, analysis->upper_column);
 }
 
-/* Sweeps of Jacobi's read a triangle each time. */
+/* Each Jacobi sweep reads a triangle. */
 static karst_traffic traffic_of(const karst_precond *p, const karst_ilu_analysis *analysis)
 {
   const karst_ilu_settings *settings = karst_ilu_settings_of(p);
@@ -151,7 +150,7 @@ karst_status karst_ilu_make_plan(karst_precond *p, const karst_ilu_analysis *ana
   p->waits = waits_of(p, analysis);
   if (!status) status = karst_precond_put(p, "levels_lower", "level sets", (double)analysis->levels_lower);
   if (!status) status = karst_precond_put(p, "levels_upper", "level sets", (double)analysis->levels_upper);
-  if (status || !analysis->trisolve) return status; /* a GPU does not solve for a matrix of no rows */
+  if (status || !analysis->trisolve) return status; /* a GPU does not solve with a matrix without rows */
   return karst_precond_put_text(p, "trisolve_used", analysis->trisolve);
 }
 

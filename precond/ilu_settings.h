@@ -1,4 +1,4 @@
-/* ilu_settings.h - what the preconditioners with triangular solves share: iluk, parilu, paric. */
+/* ilu_settings.h - options, analysis and plan of the preconditioners with triangular solves: iluk, parilu, paric. */
 #ifndef KARST_PRECOND_ILU_SETTINGS_H
 #define KARST_PRECOND_ILU_SETTINGS_H
 

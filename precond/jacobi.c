@@ -1,7 +1,7 @@
 /* jacobi.c - block Jacobi: z_i = A_ii^-1 r_i for each block row i.
  *
- * The smallest complete preconditioner, and the example of CONTRIBUTING.md. Its numbers come from two operations that
- * every backend has: the inverses of the diagonal blocks, and their product with a vector. */
+ * The smallest complete preconditioner and the example of CONTRIBUTING.md. It needs two operations that every backend
+ * has: to invert the diagonal blocks, and to multiply a vector by them. */
 #include "lib/method/precond.h"
 
 struct jacobi {

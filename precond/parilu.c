@@ -7,13 +7,13 @@
  *
  * All blocks of S are updated at once (Algorithm 1), a few times. Then U = D U' is split and applied as by iluk.
  *
- * The papers scale A symmetrically to a unit diagonal first. The iteration does not notice: with diagonal R and C (by
- * blocks), A -> R A C takes each iterate to L -> R L R^-1, U -> R U C. So scaling changes the initial guess and the
- * unit of the residual norm alone, and no scaled matrix is needed: the scaled guess, mapped back, has U_ij = A_ij and
+ * The papers scale A symmetrically to a unit diagonal first. That does not change the iteration: with diagonal R and C
+ * (by blocks), A -> R A C takes each iterate to L -> R L R^-1, U -> R U C. So scaling changes only the initial guess
+ * and the unit of the residual norm, and no scaled matrix is needed: the scaled guess, mapped back, has U_ij = A_ij and
  * L_ij = A_ij A_jj^-1, and the factors found are those of A itself.
  *
- * New values start from the factors of the last ones. Where the nonlinear residual norm |(A - L U)_S|_F has grown, or
- * something is not finite, the factors are computed exactly instead, which is said and counted. */
+ * New values start from the last factors. If the nonlinear residual norm |(A - L U)_S|_F has grown, or a number is not
+ * finite, the factors are computed exactly instead, with a warning and a count in the report. */
 #include "precond/parilu_setup.h"
 
 #include <math.h>
@@ -53,7 +53,7 @@ static karst_status setup(karst_precond *p)
   return karst_sweeps_setup(p, p->analysis->data, sweeps);
 }
 
-/* Whether the sweeps have come closer to the factors, or as close as rounding allows; reports it if they have not. */
+/* Whether the sweeps have come closer to the factors, or as close as rounding allows; warns if they have not. */
 static bool have_converged(const karst_precond *p, double before, double after)
 {
   const double small = 1e-10 * sqrt((double)karst_matrix_rows(p->A)); /* each scaled diagonal entry counts 1 */

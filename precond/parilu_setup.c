@@ -1,5 +1,6 @@
-/* parilu_setup.c - the pattern half of parilu and paric: the pattern S of ILU(k), the order of the tasks, the analyses
- * of the sweeps and of the triangular solves; then the matrix F on S, memory for the factors, and the plans. */
+/* parilu_setup.c - the options and the pattern half of parilu and paric: the pattern S of ILU(k), the order of the
+ * tasks, the analyses of the sweeps and of the triangular solves; then the matrix F on S, the factors, and the
+ * plans. */
 #include "precond/parilu_setup.h"
 
 #include "symbolic/symbolic.h"
@@ -68,7 +69,7 @@ const char *karst_sweeps_differ(const void *settings, const void *others)
   return karst_ilu_differ(settings, others);
 }
 
-/* Makes S with its diagonal, and finds where the blocks of A go in it. */
+/* Makes S with its diagonal, and finds the positions of the blocks of A in it. */
 static karst_status join_pattern(const karst_matrix *A, karst_sweeps_analysis *analysis)
 {
   karst_context *context = A->context;

@@ -16,21 +16,21 @@ extern const karst_option karst_sweeps_rows[];
 
 static inline const karst_sweeps_settings *karst_sweeps_settings_of(const karst_precond *p) { return p->settings; }
 
-/* What depends only on the pattern and the options. S is the pattern of ILU(k). */
+/* The part that depends only on the pattern and the options. S is the pattern of ILU(k). */
 typedef struct karst_sweeps_analysis {
   karst_ilu_analysis ilu;
   karst_parilu_analysis sweeps;
-  karst_matrix *pattern; /* S, without values; NULL where it is that of A */
-  karst_index *place;    /* [blocks of A] where each block of A goes in it; device memory; or NULL */
+  karst_matrix *pattern; /* S, without values; NULL if it is the pattern of A */
+  karst_index *place;    /* [blocks of A] the position of each block of A in S; device memory; or NULL */
 } karst_sweeps_analysis;
 
 typedef struct karst_sweeps {
   const karst_sweeps_analysis *analysis;
   karst_ilu ilu;               /* the triangular solves */
-  karst_parilu factors;        /* its F is A itself where S is its pattern, else made */
+  karst_parilu factors;        /* its F is A itself if S is the pattern of A, else made */
   karst_matrix *made;          /* A's values on S, or NULL */
   bool sound;                  /* the factors are a guess for the next values */
-  int64_t fallbacks;           /* exact factorizations because the sweeps had failed */
+  int64_t fallbacks;           /* exact factorizations after sweeps that failed */
   karst_ilu_residual residual; /* the work space of the option ilu-residual */
 } karst_sweeps;
 
@@ -42,7 +42,7 @@ const char *karst_sweeps_differ(const void *settings, const void *others);
 karst_status karst_sweeps_analyse(const karst_precond *p, bool symmetric, karst_sweeps_analysis *analysis);
 void karst_sweeps_analysis_destroy(karst_context *context, karst_sweeps_analysis *analysis);
 
-/* Takes memory for the values and work space. After a failure the caller calls karst_sweeps_destroy. */
+/* Allocates the values and work space. After a failure the caller calls karst_sweeps_destroy. */
 karst_status karst_sweeps_setup(karst_precond *p, const karst_sweeps_analysis *analysis, karst_sweeps *sweeps);
 void karst_sweeps_destroy(karst_context *context, karst_sweeps *sweeps);
 

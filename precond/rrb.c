@@ -23,11 +23,11 @@ struct settings {
 struct state {
   karst_rrb rrb;
   bool turned;       /* whether the axes of rrb are those of the matrix's grid exchanged */
-  karst_index *cell; /* [block rows] a copy for rrb.cell, because the matrix may get another grid; or NULL */
+  karst_index *cell; /* [block rows] rrb.cell, a copy because the matrix may get another grid; or NULL */
 };
 
 enum {
-  REST = 1024, /* nodes: the most that are left where the number of levels is the method's choice */
+  REST = 1024, /* most nodes that are left if the method chooses the number of levels */
   LARGEST_LEVELS = 130,
   LARGEST_GRIDS = 64
 };
@@ -38,7 +38,7 @@ static karst_rrb *rrb_of(const karst_precond *p) { return &((struct state *)p->d
 
 /* ---- the grid ---- */
 
-/* The two axes of the grid along which there is more than one node. */
+/* Reads the sizes of the two axes with more than one node. */
 static karst_status read_sizes(karst_context *context, const karst_index size[3], karst_index axes[2])
 {
   int count = 0;
@@ -53,7 +53,7 @@ static karst_status read_sizes(karst_context *context, const karst_index size[3]
   return KARST_SUCCESS;
 }
 
-/* The number of node (i, j) is i ny + j where the axes are exchanged. nx, ny: of the matrix's grid. */
+/* Returns the number of a node with exchanged axes, i ny + j for node (i, j). nx, ny: of the matrix's grid. */
 static karst_index turn(karst_index node, karst_index nx, karst_index ny) { return node % nx * ny + node / nx; }
 
 /* cell: the matrix's map, or NULL. */
@@ -85,7 +85,7 @@ static karst_status find_grid(const karst_precond *p, struct state *state)
   return grid.cell || state->turned ? map_rows(p, grid.cell, size, state) : KARST_SUCCESS;
 }
 
-/* A node and the size of the matrix's grid, whose axes are not exchanged, for sentences. */
+/* A node and the size of the matrix's grid, whose axes are not exchanged, for messages. */
 struct place {
   long long i, j, nx, ny;
 };
@@ -99,7 +99,7 @@ static struct place place_of(const struct state *state, karst_index node)
 
 static karst_index node_of(const karst_rrb *rrb, karst_index row) { return rrb->cell ? rrb->cell[row] : row; }
 
-/* The block row of a node, or -1. Called once in a failure, so that searching the map is fast enough. */
+/* Returns the block row of a node, or -1. It searches the map, because it is called once after a failure. */
 static karst_index row_of(const karst_rrb *rrb, int64_t node)
 {
   if (!rrb->cell) return (karst_index)node;
@@ -108,8 +108,8 @@ static karst_index row_of(const karst_rrb *rrb, int64_t node)
   return -1;
 }
 
-/* Whether two places along an axis are its first and its last, and not beside each other. */
-static bool is_round(long long size, long long a, long long b)
+/* Whether two positions along an axis are its first and its last, and not neighbours. */
+static bool is_periodic(long long size, long long a, long long b)
 {
   return size > 2 && (a - b == size - 1 || b - a == size - 1);
 }
@@ -118,7 +118,7 @@ static karst_status refuse_pattern(const karst_precond *p, const struct state *s
 {
   const struct place here = place_of(state, node_of(&state->rrb, misfit[0]));
   const struct place there = place_of(state, node_of(&state->rrb, misfit[1]));
-  if (is_round(here.nx, here.i, there.i) || is_round(here.ny, here.j, there.j))
+  if (is_periodic(here.nx, here.i, there.i) || is_periodic(here.ny, here.j, there.j))
     return karst_fail(p->context, KARST_ERROR_MATRIX,
                       "rrb is not for periodic boundaries, and block row %lld has an entry in column %lld, which joins "
                       "the first and the last node of an axis of the grid %lldx%lld",
@@ -176,8 +176,8 @@ static karst_status lay_out(const karst_precond *p, karst_rrb *rrb)
   return KARST_SUCCESS;
 }
 
-/* The reduced system reads all factors but those of the first elimination, which are the red nodes'. Its matrix has
- * five parts for each black node. */
+/* The reduced system reads all factors except those of the first elimination, of the red nodes. Its matrix has five
+ * parts for each black node. */
 static karst_traffic traffic_of(const karst_precond *p, const karst_rrb *rrb, int64_t eliminated)
 {
   const int64_t nodes = (int64_t)rrb->size[0] * rrb->size[1], red = eliminated < nodes / 2 ? eliminated : nodes / 2;
@@ -228,7 +228,7 @@ static karst_status setup(karst_precond *p)
 
 /* ---- the numeric half ---- */
 
-/* Sentences count nodes from 1, as the paper does. */
+/* Messages count nodes from 1, as the paper does. */
 static karst_status refuse_unsymmetric(const karst_precond *p, const struct state *state, karst_index row)
 {
   const struct place here = place_of(state, node_of(&state->rrb, row));
@@ -306,7 +306,7 @@ static void apply_reduced(const karst_precond *p, const double *r, double *z, do
   kernels_of(p)->solve_reduced(p->context, rrb_of(p), r, z, dot);
 }
 
-/* Of the arrays b2 and b1 of a reduced vector, see karst_rrb_array. */
+/* For the arrays b2 and b1 of a reduced vector see karst_rrb_array. */
 static karst_index block_row(const karst_precond *p, int64_t element)
 {
   const karst_rrb *rrb = rrb_of(p);
@@ -331,11 +331,10 @@ static const karst_option rrb_rows[] = {
      "eliminations of rrb before the rest is factored completely; 0: automatic",
      "Each elimination removes half of the nodes that are left. N is at most 2 ceil(log2 max(nx, ny)); the rest is "
      "factored as a band that is about as wide as the shorter axis has nodes left. With 1, half of the nodes are left "
-     "and solved directly, which is best for narrow grids and takes the most memory and time for wide ones. 0 makes as "
-     "many "
-     "eliminations as leave at most 1024 nodes."},
+     "and solved directly, which is best for narrow grids and takes the most memory and time for wide ones. With 0, "
+     "eliminations end once at most 1024 nodes are left."},
     {"rrb-precision", KARST_OPTION_NAME, false, offsetof(struct settings, precision), precision_name, 0, "double",
-     "numbers in which rrb stores its factors after the first elimination", "Vectors are double with either."},
+     "precision in which rrb stores its factors after the first elimination", "Vectors are double with either."},
     {"rrb-grids", KARST_OPTION_INTEGER, true, offsetof(struct settings, grids), NULL, 0, "64",
      "grids that rrb stores in four groups of nodes; the others node by node",
      "Grids that are stored node by node need rrb-precision double and a library configured with --enable-baselines."},
@@ -355,11 +354,10 @@ const struct karst_precond_ops karst_precond_rrb = {
         "that are not symmetric are refused with KARST_ERROR_MATRIX. A pivot that is not positive or not finite is an "
         "outcome, KARST_INDEFINITE_PRECOND or KARST_NOT_FINITE, and karst_solver_explain names its node (i, j), "
         "counted from 1, and the level. With cg and a 5-point stencil, without ordering, scaling and operator, the "
-        "iteration has half of the unknowns; the others are eliminated exactly and computed at the end. Use rrb "
-        "for coefficients that vary smoothly or are constant in blocks of several cells each way. If they vary by "
-        "orders "
+        "iteration has half of the unknowns; the others are eliminated exactly and computed at the end. Use rrb for "
+        "coefficients that vary smoothly or are constant in blocks of several cells each way. If they vary by orders "
         "of magnitude from cell to cell or between channels of a few cells, or one axis couples much more strongly, "
-        "iluk with level 1 or 2 takes fewer iterations; fewer rrb-levels help then, but scaling does not, because it "
+        "iluk with level 1 or 2 takes fewer iterations. Fewer rrb-levels help then. Scaling does not help, because it "
         "may leave pivots that are not positive.",
     .options = rows,
     .settings = sizeof(struct settings),

@@ -35,7 +35,7 @@ static karst_status make_stage(const karst_precond *p, int i, karst_precond **st
   return karst_precond_prepare(ops, settings->stage[i], p->A, stage);
 }
 
-/* The present memory of the stages; a registered one may take its memory in its first update. */
+/* Adds up entries and memory of the stages; a registered one may allocate its memory in its first update. */
 static void count_stages(karst_precond *p)
 {
   const struct two_stage *own = p->data;
@@ -68,9 +68,9 @@ static karst_status setup(karst_precond *p)
   return status;
 }
 
-/* Reports the values of a stage as first_NAME or second_NAME, as far as the report has room: names of nested stages may
- * be too long. */
-static karst_status pass_on(karst_precond *p, int i)
+/* Reports the values of a stage as first_NAME or second_NAME, as far as the report has room. Names of nested stages
+ * that are too long are left out. */
+static karst_status report_stage(karst_precond *p, int i)
 {
   const karst_report *of_stage = &((const struct two_stage *)p->data)->stage[i]->report;
   char name[2 * KARST_REPORT_NAME];
@@ -95,7 +95,7 @@ static karst_status update(karst_precond *p)
     p->reason = stage->reason;
     p->block_row = stage->block_row;
     memcpy(p->explanation, stage->explanation, sizeof p->explanation);
-    if (!status) status = pass_on(p, i);
+    if (!status) status = report_stage(p, i);
   }
   count_stages(p);
   return status;
@@ -130,8 +130,9 @@ static void destroy(karst_precond *p)
 static const karst_option stage_rows[] = {
     {"first", KARST_OPTION_PRECOND, false, offsetof(struct settings, stage[0]), NULL, 0, "jacobi",
      "first stage of two-stage, with options first.level and so on",
-     "Any preconditioner but auto may stand here. Its own options begin with first and a point, such as first.level, "
-     "first.shift or, where it is two-stage itself, first.second.level. Their defaults do not depend on the options "
+     "Any preconditioner except auto may be used here. Its own options begin with first and a point, such as "
+     "first.level, first.shift or, if it is two-stage itself, first.second.level. Their defaults do not depend on the "
+     "options "
      "without the prefix: first.level is 0 also with level 2. Preconditioners can be nested 4 deep."},
     {"second", KARST_OPTION_PRECOND, false, offsetof(struct settings, stage[1]), NULL, 0, "iluk",
      "second stage of two-stage, with options second.level and so on",
@@ -151,7 +152,7 @@ const struct karst_precond_ops karst_precond_two_stage = {
     .options = rows,
     .settings = sizeof(struct settings),
     .order = KARST_ORDER_ANY,
-    .fetches = true, /* each stage for itself */
+    .fetches = true, /* each stage does */
     .shares_matrix = true,
     .setup = setup,
     .update = update,

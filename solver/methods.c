@@ -44,7 +44,7 @@ const karst_option karst_methods_rows[] = {
      "A program may add its own with karst_precond_register."},
     {"ordering", KARST_OPTION_NAME, false, FIELD(ordering), karst_ordering_name, 0, "natural",
      "the order of the block rows",
-     "Incomplete factors, and the level sets in which they are solved, depend on it. The solution is returned in the "
+     "Incomplete factors and the level sets of their triangular solves depend on it. The solution is returned in the "
      "order of the matrix."},
     {"scale", KARST_OPTION_NAME, false, FIELD(scale), scale_name, 0, "none", "scaling before the factorization",
      "diagonal divides each row and each column by the square root of its diagonal entry's absolute value, so that a "

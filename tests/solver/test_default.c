@@ -1,4 +1,4 @@
-/* test_default.c - the solver that is the default, auto: bicgstab, and gmres from there where that fails. It has to
+/* test_default.c - the solver that is the default, auto: bicgstab, then gmres from its best x if that fails. It has to
  * solve what it is given without options. */
 #include "config.h"
 
