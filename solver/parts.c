@@ -65,8 +65,8 @@ static karst_index part_of(const karst_parts *parts, const karst_system *system,
   return parts->part[karst_system_original_row(system, i)];
 }
 
-/* Copies the columns of each row of the system's matrix that lie in the row's part; source[k]: the number of block k
- * there. */
+/* Sets row_start, and copies the columns of each row of the system's matrix that lie in the row's part; source[k]: the
+ * number of block k there. With column NULL it only sets row_start. */
 static void copy_columns(const karst_parts *parts, const karst_system *system, karst_index *row_start,
                          karst_index *column, karst_index *source)
 {
@@ -76,21 +76,12 @@ static void copy_columns(const karst_parts *parts, const karst_system *system, k
     row_start[i] = count;
     for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
       if (part_of(parts, system, A->column[k]) != part_of(parts, system, i)) continue;
-      column[count] = A->column[k];
-      source[count++] = k;
+      if (column) column[count] = A->column[k];
+      if (column) source[count] = k;
+      count++;
     }
   }
   row_start[A->block_rows] = count;
-}
-
-static karst_index count_columns(const karst_parts *parts, const karst_system *system)
-{
-  const karst_matrix *A = system->matrix;
-  karst_index count = 0;
-  for (karst_index i = 0; i < A->block_rows; i++)
-    for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
-      count += part_of(parts, system, A->column[k]) == part_of(parts, system, i);
-  return count;
 }
 
 static karst_status make_parts_pattern(karst_parts *parts, const karst_system *system)
@@ -100,9 +91,10 @@ static karst_status make_parts_pattern(karst_parts *parts, const karst_system *s
   karst_index *row_start = NULL, *column = NULL, *source = NULL;
   karst_status status = karst_matrix_fetch_pattern(A);
   if (status) return status;
-  const karst_index blocks = count_columns(parts, system);
   status =
       karst_allocate(context, &row_start, (int64_t)A->block_rows + 1, sizeof *row_start, "the pattern of the parts");
+  if (!status) copy_columns(parts, system, row_start, NULL, NULL);
+  const karst_index blocks = status ? 0 : row_start[A->block_rows];
   if (!status) status = karst_allocate(context, &column, blocks, sizeof *column, "the pattern of the parts");
   if (!status) status = karst_allocate(context, &source, blocks, sizeof *source, "the pattern of the parts");
   if (!status) copy_columns(parts, system, row_start, column, source);
