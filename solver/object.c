@@ -86,25 +86,26 @@ static karst_status check_setup(const karst_solver *solver, const karst_matrix *
   return karst_solver_check_idle(solver);
 }
 
-karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
+/* Sets up with an analysis, or with NULL without one. */
+static karst_status set_up(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
-  karst_status status = check_setup(solver, A);
-  if (status) return status;
   solver->busy = "a set-up";
-  status = karst_setup_all(solver, A);
+  const karst_status status = analysis ? karst_setup_with(solver, A, analysis) : karst_setup_all(solver, A);
   solver->busy = NULL;
   return status;
+}
+
+karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
+{
+  const karst_status status = check_setup(solver, A);
+  return status ? status : set_up(solver, A, NULL);
 }
 
 karst_status karst_solver_setup_with(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
   karst_status status = check_setup(solver, A);
   if (!status && !analysis) status = karst_missing(solver->context, "the analysis");
-  if (status) return status;
-  solver->busy = "a set-up";
-  status = karst_setup_with(solver, A, analysis);
-  solver->busy = NULL;
-  return status;
+  return status ? status : set_up(solver, A, analysis);
 }
 
 karst_status karst_solver_get_analysis(const karst_solver *solver, karst_analysis **analysis)
