@@ -1,8 +1,8 @@
 /* petsc_info.c - what a binary file of PETSc does not say about its matrix: the block size, and whether it is only the
  * upper triangle.
  *
- * Beside a binary file NAME or NAME.gz, PETSc's viewer writes NAME.info with options for those who read it: a line
- * "-matload_block_size B" where the matrix has blocks, the name with a prefix where the matrix has one. */
+ * Beside a binary file NAME or NAME.gz, PETSc's viewer writes NAME.info with options for the reader: a line
+ * "-matload_block_size B" if the matrix has blocks, with the matrix's prefix in the name if it has one. */
 #include "config.h"
 
 #include "format/format.h"

@@ -2,7 +2,7 @@
  *
  * Hestenes and Stiefel, J. Res. Nat. Bur. Standards 49 (1952), 409-436; Saad, Iterative Methods for Sparse Linear
  * Systems, 2nd edition, Algorithm 9.1. An operator with p'Ap <= 0 or a preconditioner with r'z <= 0 is not positive
- * definite and ends the solve. Where both occur, as for a negative definite A with its own factors, the reason names
+ * definite and ends the solve. If both occur, as for a negative definite A with its own factors, the reason names
  * the operator.
  *
  * Vectors read (r) and written (w) in an iteration, besides the product with A and the apply of M:

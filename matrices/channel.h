@@ -32,7 +32,7 @@ karst_status karst_channel_create(karst_context *context, const karst_index size
                                   bool turbulent, karst_channel *channel);
 void karst_channel_destroy(karst_context *context, karst_channel *channel);
 
-/* Computes the state at a position; x = -1 stands for the inlet's face. */
+/* Computes the state at a position; x = -1 is the inlet's face. */
 karst_channel_state karst_channel_evaluate(const karst_channel *channel, const karst_index position[3]);
 
 #endif

@@ -5,7 +5,7 @@
 #include "lib/method/precond.h"
 
 struct jacobi {
-  karst_index *diagonal; /* [block_rows] where each diagonal block stands in A, device memory */
+  karst_index *diagonal; /* [block_rows] the number of each diagonal block in A, device memory */
   double *inverse;       /* [b*b*block_rows] the inverse blocks, device memory */
 };
 

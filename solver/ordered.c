@@ -1,10 +1,10 @@
-/* ordered.c - makes an ordering and the permuted pattern; see ordered.h. */
+/* ordered.c - see ordered.h. */
 #include "solver/ordered.h"
 
 #include "lib/grid/grid.h"
 #include "symbolic/symbolic.h"
 
-/* Makes the permutation, which is the identity where only scaling needs a copy. */
+/* Makes the permutation; it is the identity if only scaling needs a copy. */
 static karst_status make_permutation(const karst_ordering_choice *choice, const karst_matrix *A, karst_ordered *o)
 {
   karst_status status =
@@ -23,7 +23,7 @@ static karst_status make_permutation(const karst_ordering_choice *choice, const 
   return KARST_SUCCESS;
 }
 
-/* Makes the permuted pattern, and finds where each block comes from. */
+/* Makes the permuted pattern, and finds the source of each block. */
 static karst_status make_ordered_pattern(const karst_matrix *A, karst_ordered *o)
 {
   karst_context *context = o->context;

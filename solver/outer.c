@@ -174,7 +174,7 @@ static karst_status finish_reduced(const struct outer *outer, karst_status statu
   return status;
 }
 
-/* Where the start is not finite in eliminated unknowns, the driver cannot name the block row. */
+/* Names the block row of a start that is not finite in eliminated unknowns, which the driver does not see. */
 static karst_status explain_reduced(const struct outer *outer, karst_result *result, karst_fault *fault)
 {
   const karst_solver *solver = outer->solver;

@@ -143,7 +143,7 @@ static void set_best(karst_auto *choice, int best)
 }
 
 /* Begins comparisons again: forgets the costs of the other rungs, except those that have failed. */
-static void compare_anew(karst_auto *choice)
+static void compare_again(karst_auto *choice)
 {
   for (int i = 0; i < choice->ladder.count; i++)
     if (i != choice->best && !isinf(choice->cost[i])) choice->cost[i] = NAN;
@@ -230,7 +230,7 @@ static void climb(karst_auto *choice)
   set_best(choice, above);
   choice->usual = choice->bytes = 0;
   lengthen_pause(choice);
-  compare_anew(choice);
+  compare_again(choice);
   choice->former = former;
 }
 
@@ -280,7 +280,7 @@ static void follow_iterations(karst_auto *choice, double iterations)
   const bool settled = choice->state == KARST_AUTO_SETTLED;
   if (settled) choice->quiet++;
   const bool changed = iterations > change * choice->usual + LEAST / 3.0 || change * iterations < choice->usual;
-  if (settled && changed && choice->quiet > choice->pause) compare_anew(choice);
+  if (settled && changed && choice->quiet > choice->pause) compare_again(choice);
   if (choice->state == KARST_AUTO_COMPARING || choice->usual == 0) choice->usual = iterations;
 }
 
