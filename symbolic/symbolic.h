@@ -39,25 +39,13 @@ karst_status karst_ilu_pattern_join(karst_context *context, const karst_ilu_patt
                                     const karst_index *row_start, const karst_index *column, karst_index **joined_start,
                                     karst_index **joined_column, karst_index **position);
 
-/* The level sets of a triangle. Level l holds the rows row[level_start[l] .. level_start[l+1] - 1], ascending. A row's
- * level is one more than the highest level among the rows it depends on. */
-typedef struct karst_levels {
-  karst_index count;
-  karst_index *level_start; /* [count + 1] */
-  karst_index *row;         /* [rows] */
-} karst_levels;
-
-/* lower: each row depends on smaller rows (forward solve), else on larger rows (backward solve). */
-karst_status karst_levels_create(karst_context *context, karst_index rows, const karst_index *start,
-                                 const karst_index *column, bool lower, karst_levels *levels);
-void karst_levels_destroy(karst_context *context, karst_levels *levels);
-
-/* Counts the level sets alone, for reports. */
+/* Counts the level sets of a triangle, for reports. A row's level is one more than the highest level among the rows that
+ * it depends on. lower: these are smaller rows (forward solve), else larger ones (backward solve). */
 karst_status karst_levels_count(karst_context *context, karst_index rows, const karst_index *start,
                                 const karst_index *column, bool lower, karst_index *count);
 
-/* Sorts items 0 .. count - 1 by level, stably. Reads level [count], the levels of the items, and fills level_start
- * [levels + 1] and item [count]. */
+/* Sorts items 0 .. count - 1 by level, stably: level l has the items item[level_start[l] .. level_start[l + 1] - 1].
+ * Reads level [count], the levels of the items, and fills level_start [levels + 1] and item [count]. */
 void karst_levels_group(karst_index count, const karst_index *level, karst_index levels, karst_index *level_start,
                         karst_index *item);
 

@@ -33,35 +33,6 @@ static karst_index level_rows(karst_index rows, const karst_index *start, const 
   return count;
 }
 
-karst_status karst_levels_create(karst_context *context, karst_index rows, const karst_index *start,
-                                 const karst_index *column, bool lower, karst_levels *levels)
-{
-  karst_index *level = NULL; /* [rows] */
-  karst_status status;
-  *levels = (karst_levels){0};
-  if ((status = karst_allocate(context, &level, rows, sizeof *level, "the level sets")) ||
-      (status = karst_allocate(context, &levels->row, rows, sizeof *levels->row, "the level sets")))
-    goto finish;
-  const karst_index count = level_rows(rows, start, column, lower, level);
-  if ((status = karst_allocate(context, &levels->level_start, (int64_t)count + 1, sizeof *levels->level_start,
-                               "the level sets")))
-    goto finish;
-  levels->count = count;
-  karst_levels_group(rows, level, count, levels->level_start, levels->row);
-
-finish:
-  karst_release(context, level);
-  if (status) karst_levels_destroy(context, levels);
-  return status;
-}
-
-void karst_levels_destroy(karst_context *context, karst_levels *levels)
-{
-  karst_release(context, levels->level_start);
-  karst_release(context, levels->row);
-  *levels = (karst_levels){0};
-}
-
 karst_status karst_levels_count(karst_context *context, karst_index rows, const karst_index *start,
                                 const karst_index *column, bool lower, karst_index *count)
 {

@@ -344,17 +344,26 @@ static karst_index depth_of(const karst_index *start, const karst_index *column,
   return depth;
 }
 
-static bool levels_match(const karst_levels *levels, karst_index n, const karst_index *start, const karst_index *column)
+/* Whether as many levels are counted as the deepest row needs, and the rows are grouped by depth, ascending in each. */
+static bool levels_match(karst_context *context, karst_index n, const karst_index *start, const karst_index *column,
+                         bool lower)
 {
-  karst_index rows = 0;
-  for (karst_index l = 0; l < levels->count; l++) {
-    if (levels->level_start[l] != rows || levels->level_start[l + 1] == rows) return false;
-    for (; rows < levels->level_start[l + 1]; rows++) {
-      if (depth_of(start, column, levels->row[rows]) != l) return false;
-      if (rows > levels->level_start[l] && levels->row[rows] <= levels->row[rows - 1]) return false;
-    }
+  karst_index count, levels = 0, *depth = tap_memory(n, sizeof *depth), *row = tap_memory(n, sizeof *row);
+  for (karst_index i = 0; i < n; i++) {
+    depth[i] = depth_of(start, column, i);
+    if (depth[i] >= levels) levels = depth[i] + 1;
   }
-  return rows == n;
+  karst_index *level_start = tap_memory(levels + 1, sizeof *level_start);
+  tap_need(context, karst_levels_count(context, n, start, column, lower, &count), "count the levels");
+  karst_levels_group(n, depth, levels, level_start, row);
+  bool right = count == levels && level_start[0] == 0 && level_start[levels] == n;
+  for (karst_index l = 0; l < levels; l++)
+    for (karst_index k = level_start[l]; k < level_start[l + 1]; k++)
+      right = right && depth[row[k]] == l && (k == level_start[l] || row[k] > row[k - 1]);
+  free(depth);
+  free(row);
+  free(level_start);
+  return right;
 }
 
 static void test_levels(karst_context *context)
@@ -364,14 +373,9 @@ static void test_levels(karst_context *context)
     karst_index n = (karst_index)(c < 2 ? c : tap_random_index(25));
     struct pattern A = pattern_random(n, 0.1);
     karst_ilu_pattern pattern;
-    karst_levels levels;
     tap_need(context, karst_ilu_symbolic(context, n, A.start, A.column, 0, &pattern), "symbolic");
-    tap_need(context, karst_levels_create(context, n, pattern.lower_start, pattern.lower_column, true, &levels), "L");
-    right = right && levels_match(&levels, n, pattern.lower_start, pattern.lower_column);
-    karst_levels_destroy(context, &levels);
-    tap_need(context, karst_levels_create(context, n, pattern.upper_start, pattern.upper_column, false, &levels), "U");
-    right = right && levels_match(&levels, n, pattern.upper_start, pattern.upper_column);
-    karst_levels_destroy(context, &levels);
+    right = right && levels_match(context, n, pattern.lower_start, pattern.lower_column, true) &&
+            levels_match(context, n, pattern.upper_start, pattern.upper_column, false);
     karst_ilu_pattern_destroy(context, &pattern);
     pattern_free(&A);
   }
@@ -385,14 +389,12 @@ static void test_grid_levels(karst_context *context)
     karst_index nx = size[c][0], ny = size[c][1], nz = size[c][2];
     struct pattern A = pattern_grid(nx, ny, nz);
     karst_ilu_pattern pattern;
-    karst_levels lower, upper;
+    karst_index lower, upper;
     tap_need(context, karst_ilu_symbolic(context, A.n, A.start, A.column, 0, &pattern), "symbolic");
-    tap_need(context, karst_levels_create(context, A.n, pattern.lower_start, pattern.lower_column, true, &lower), "L");
-    tap_need(context, karst_levels_create(context, A.n, pattern.upper_start, pattern.upper_column, false, &upper), "U");
-    tap_ok(lower.count == nx + ny + nz - 2 && upper.count == lower.count,
+    tap_need(context, karst_levels_count(context, A.n, pattern.lower_start, pattern.lower_column, true, &lower), "L");
+    tap_need(context, karst_levels_count(context, A.n, pattern.upper_start, pattern.upper_column, false, &upper), "U");
+    tap_ok(lower == nx + ny + nz - 2 && upper == lower,
            "%ldx%ldx%ld cells have nx + ny + nz - 2 levels in both triangles", (long)nx, (long)ny, (long)nz);
-    karst_levels_destroy(context, &lower);
-    karst_levels_destroy(context, &upper);
     karst_ilu_pattern_destroy(context, &pattern);
     pattern_free(&A);
   }
@@ -512,15 +514,13 @@ static karst_status run_symbolic(karst_context *context, void *user)
   const struct pattern *A = user;
   for (int k = 0; k < 3; k++) {
     karst_ilu_pattern pattern;
-    karst_levels levels = {0};
-    karst_index *start = NULL, *column = NULL, *position = NULL;
+    karst_index *start = NULL, *column = NULL, *position = NULL, levels;
     karst_status status = karst_ilu_symbolic(context, A->n, A->start, A->column, k, &pattern);
-    if (!status) status = karst_levels_create(context, A->n, pattern.lower_start, pattern.lower_column, true, &levels);
+    if (!status) status = karst_levels_count(context, A->n, pattern.lower_start, pattern.lower_column, true, &levels);
     if (!status) status = karst_ilu_pattern_join(context, &pattern, A->start, A->column, &start, &column, &position);
     karst_release(context, start);
     karst_release(context, column);
     karst_release(context, position);
-    karst_levels_destroy(context, &levels);
     karst_ilu_pattern_destroy(context, &pattern);
     if (status) return status;
   }
