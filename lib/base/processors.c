@@ -16,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { GROUP_PATH = 4096 }; /* bytes of a folder's name */
+
 /* Counts the processors of the affinity mask; 0 if it cannot be read. */
 static int count_affinity(void)
 {
@@ -42,7 +44,7 @@ static bool read_text(const char *path, size_t size, char *text)
 
 static bool read_file(const char *folder, const char *name, size_t size, char *text)
 {
-  char path[KARST_GROUP_PATH + 32];
+  char path[GROUP_PATH + 32];
   int length = snprintf(path, sizeof path, "%s/%s", folder, name);
   return length > 0 && (size_t)length < sizeof path && read_text(path, size, text);
 }
@@ -64,9 +66,11 @@ static double read_quota(const char *folder)
   return quota > 0 && period > 0 ? quota / period : 0;
 }
 
-double karst_group_quota(const char *root, const char *group)
+/* Returns the least quota, in processors, of a group and of those around it, whose folders are ROOT/GROUP and its
+ * parents up to ROOT; 0 without a quota. group: "" or "/A/B". */
+static double group_quota(const char *root, const char *group)
 {
-  char folder[KARST_GROUP_PATH];
+  char folder[GROUP_PATH];
   double least = 0;
   const size_t stem = strlen(root);
   int length = snprintf(folder, sizeof folder, "%s%s", root, group);
@@ -96,13 +100,13 @@ double karst_groups_quota(const char *root, char *groups)
   char *rest = NULL;
   for (char *line = strtok_r(groups, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
     char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
-    char mounted[KARST_GROUP_PATH];
+    char mounted[GROUP_PATH];
     if (!group) continue;
     *group++ = '\0';
     const bool unified = *++controllers == '\0';
     if (!unified && !lists_cpu(controllers)) continue;
     snprintf(mounted, sizeof mounted, "%s%s%s", root, unified ? "" : "/", controllers);
-    double quota = karst_group_quota(mounted, group);
+    double quota = group_quota(mounted, group);
     if (quota > 0 && (least == 0 || quota < least)) least = quota;
   }
   return least;

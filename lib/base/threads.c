@@ -9,7 +9,9 @@
  * for the next team, and a child of that process would wait for threads that it does not have. */
 static int process_with_threads;
 
-bool karst_is_forked(karst_context *context)
+/* Returns whether this process is a child of one whose OpenMP threads it lacks: of the one that made the context, or of
+ * one in which the library has started threads. The context reports this once. */
+static bool is_forked(karst_context *context)
 {
   const int process = (int)getpid();
   int first = 0;
@@ -29,7 +31,7 @@ void karst_piece_start(karst_context *context, karst_piece *piece)
 {
   piece->start = karst_clock();
   piece->threads = karst_crew_choose(&context->crew, context->threads, piece->kind, piece->work, piece->start);
-  if (piece->threads == 1 || !karst_is_forked(context)) return;
+  if (piece->threads == 1 || !is_forked(context)) return;
   piece->threads = 1;
   piece->start = 0;
 }
@@ -44,5 +46,5 @@ int karst_threads_for(karst_context *context, int64_t work)
 {
   const int present = karst_crew_present(&context->crew, context->threads);
   const int threads = karst_crew_worth(&context->crew, present, KARST_KIND_ONCE, work);
-  return threads > 1 && karst_is_forked(context) ? 1 : threads;
+  return threads > 1 && is_forked(context) ? 1 : threads;
 }

@@ -123,8 +123,4 @@ static inline void karst_part_end(karst_piece *piece, const karst_part *part)
  * thread. */
 int karst_threads_for(karst_context *context, int64_t work);
 
-/* Returns whether this process is a child of one whose OpenMP threads it lacks: of the one that made the context, or of
- * one in which the library has started threads. The context reports this once. */
-bool karst_is_forked(karst_context *context);
-
 #endif

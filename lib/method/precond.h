@@ -152,8 +152,8 @@ const struct karst_precond_ops *karst_precond_at(const karst_context *context, s
 const char *karst_precond_name(const karst_context *context, size_t i);
 /* The method of that name, or NULL. */
 const struct karst_precond_ops *karst_precond_find(const karst_context *context, const char *name);
-/* The choices of a row of kind KARST_OPTION_NAME that takes a preconditioner's name. karst_option_choice adds the
- * context's registered methods to the library's own. */
+/* The choices of a row of kind KARST_OPTION_NAME that takes a preconditioner's name: the library's own methods.
+ * lib/options/options.c adds those registered in the context. */
 const char *karst_precond_choice(size_t i);
 
 /* Wraps the functions of a registered method as the library's own. */

@@ -36,7 +36,8 @@ bool karst_option_is(const karst_option *row, const char *name, size_t length)
   return !*own && length == 0;
 }
 
-const char *karst_option_choice(const karst_context *context, const karst_option *row, size_t i)
+/* Number i of the allowed names, for rows that take a name; NULL past the last. */
+static const char *allowed_name(const karst_context *context, const karst_option *row, size_t i)
 {
   const bool precond = row->kind == KARST_OPTION_PRECOND || row->choice == karst_precond_choice;
   return precond ? karst_precond_name(context, i) : row->choice(i);
@@ -56,7 +57,7 @@ void karst_option_takes(const karst_context *context, const karst_option *row, c
   const char *name;
   size_t used = 0;
   snprintf(text, size, "%s", words[row->kind]);
-  for (size_t i = 0; takes_name(row) && (name = karst_option_choice(context, row, i)); i++) {
+  for (size_t i = 0; takes_name(row) && (name = allowed_name(context, row, i)); i++) {
     const size_t room = size - used, length = strlen(name) + (i > 0);
     if (length + sizeof more > room) {
       snprintf(text + used, room, "%s", more);
@@ -71,7 +72,7 @@ static size_t find_choice(const karst_context *context, const karst_option *row,
 {
   const char *name;
   size_t i = 0;
-  while ((name = karst_option_choice(context, row, i)) && strcmp(name, text) != 0) i++;
+  while ((name = allowed_name(context, row, i)) && strcmp(name, text) != 0) i++;
   return i;
 }
 
@@ -117,7 +118,7 @@ bool karst_option_allows(const karst_context *context, const karst_option *row, 
     return read_sizes(text, value->size);
   case KARST_OPTION_NAME:
   case KARST_OPTION_PRECOND:
-    return karst_option_choice(context, row, find_choice(context, row, text));
+    return allowed_name(context, row, find_choice(context, row, text));
   case KARST_OPTION_FILE:
     break;
   }
@@ -145,7 +146,7 @@ struct choices {
 static const char *choice_of(const void *user, size_t i)
 {
   const struct choices *choices = user;
-  return karst_option_choice(choices->context, choices->row, i);
+  return allowed_name(choices->context, choices->row, i);
 }
 
 karst_status karst_option_check(karst_context *context, const karst_option *row, const char *text,
@@ -300,11 +301,9 @@ karst_status karst_options_check(karst_context *context, const karst_options *op
 static karst_option_value default_of(const karst_option *row)
 {
   karst_option_value value = {0};
-  int64_t size[3];
   if (row->kind == KARST_OPTION_INTEGER || row->kind == KARST_OPTION_REAL)
     karst_parse_real(row->default_value, &value.number);
-  if (row->kind != KARST_OPTION_SIZES || !karst_parse_sizes(row->default_value, KARST_INDEX_MAX, size)) return value;
-  for (int axis = 0; axis < 3; axis++) value.size[axis] = (karst_index)size[axis];
+  if (row->kind == KARST_OPTION_SIZES) read_sizes(row->default_value, value.size);
   return value;
 }
 

@@ -26,8 +26,6 @@ const char *karst_no_or_yes(size_t i);
 
 /* Compares names; '-' and '_' are equal. length: how many characters of name count. */
 bool karst_option_is(const karst_option *row, const char *name, size_t length);
-/* Number i of the allowed names, for rows that take a name; NULL past the last. */
-const char *karst_option_choice(const karst_context *context, const karst_option *row, size_t i);
 /* Writes "N", "R", "NXxNYxNZ", "FILE", or the allowed names, "right|left", with "..." last if not all fit. */
 void karst_option_takes(const karst_context *context, const karst_option *row, char *text, size_t size);
 /* Whether text is a valid value for the row; *value is the parsed value. */

@@ -8,21 +8,15 @@
 #include "symbolic/symbolic.h"
 #include "lib/base/threads.h"
 
-#if KARST_INDEX_BITS == 64
-#define INDEX_MAX INT64_MAX
-#else
-#define INDEX_MAX INT32_MAX
-#endif
-
 karst_status karst_counts_to_starts(karst_context *context, karst_index n, karst_index *start, const char *what)
 {
   int64_t total = 0;
   start[0] = 0;
   for (karst_index i = 1; i <= n; i++) {
-    if (start[i] > INDEX_MAX - total)
+    if (start[i] > KARST_INDEX_MAX - total)
       return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW,
                         "%s have more than %lld entries from block row %lld on: configure with --enable-int64", what,
-                        (long long)INDEX_MAX, (long long)(i - 1));
+                        (long long)KARST_INDEX_MAX, (long long)(i - 1));
     total += start[i];
     start[i] = (karst_index)total;
   }
