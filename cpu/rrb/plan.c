@@ -24,18 +24,12 @@ static karst_status plan_rest(karst_context *context, karst_rrb *rrb)
   return KARST_SUCCESS;
 }
 
-/* The block row of each node, where the matrix has a map. */
+/* Finds the block row of each node, if the matrix has a map. */
 static karst_status plan_rows(karst_context *context, karst_rrb *rrb)
 {
-  karst_rrb_cpu *plan = rrb->plan;
-  if (!rrb->cell) return KARST_SUCCESS;
-  const int64_t nodes = (int64_t)rrb->size[0] * rrb->size[1];
-  const karst_status status = karst_allocate(context, &plan->row, nodes, sizeof *plan->row, "the nodes of rrb");
-  if (status) return status;
-  for (int64_t node = 0; node < nodes; node++) plan->row[node] = -1;
-  for (karst_index row = 0; row < rrb->rows; row++) plan->row[rrb->cell[row]] = row;
-  rrb->plan_memory += nodes * (int64_t)sizeof(karst_index);
-  return KARST_SUCCESS;
+  const karst_grid grid = {{rrb->size[0], rrb->size[1], 1}, rrb->cell};
+  if (grid.cell) rrb->plan_memory += karst_grid_cells(grid.size) * (int64_t)sizeof(karst_index);
+  return karst_grid_map_cells(context, &grid, rrb->rows, &((karst_rrb_cpu *)rrb->plan)->row);
 }
 
 /* Lines of a narrow grid are long, and its rows too few for many threads. */

@@ -76,6 +76,25 @@ karst_status karst_grid_check_cells(karst_context *context, const karst_index si
   return KARST_SUCCESS;
 }
 
+karst_status karst_grid_map_cells(karst_context *context, const karst_grid *grid, karst_index rows, karst_index **row)
+{
+  const karst_index cells = karst_grid_cells(grid->size);
+  *row = NULL;
+  if (!grid->cell) return KARST_SUCCESS;
+  karst_status status = karst_allocate(context, row, cells, sizeof **row, "the cells of a grid");
+  if (status) return status;
+  for (karst_index c = 0; c < cells; c++) (*row)[c] = -1;
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, rows);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, rows);
+    for (karst_index i = part.first; i < part.last; i++) (*row)[grid->cell[i]] = i;
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
+  return KARST_SUCCESS;
+}
+
 /* Returns whether a map is redundant: block row i is cell i, and there are no other cells. */
 static bool is_natural(karst_index cells, karst_index block_rows, const karst_index *cell)
 {

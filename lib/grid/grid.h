@@ -58,6 +58,10 @@ bool karst_grid_is_valid(const karst_index size[3], karst_index *cells, char fau
 karst_status karst_grid_check_cells(karst_context *context, const karst_index size[3], karst_index block_rows,
                                     const karst_index *cell, char fault[KARST_FAULT_SIZE]);
 
+/* Finds (*row)[cell], the block row of each cell or -1, from the map of a grid to block rows 0 .. rows - 1. *row:
+ * allocated here, or NULL if the grid has no map. */
+karst_status karst_grid_map_cells(karst_context *context, const karst_grid *grid, karst_index rows, karst_index **row);
+
 /* Replaces the grid of the matrix by one that is known to fit. It takes over cell, a map from karst_allocate or
  * NULL. */
 void karst_matrix_adopt_grid(karst_matrix *matrix, const karst_index size[3], karst_index *cell);

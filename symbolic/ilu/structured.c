@@ -3,19 +3,6 @@
  * missing couplings are allowed; a coupling between cells without a common face is not. */
 #include "symbolic/symbolic.h"
 
-/* Makes the map from cells to block rows, if the grid has one from block rows to cells. */
-static karst_status make_rows(karst_context *context, const karst_matrix *A, const karst_grid *grid,
-                              karst_structured *cells)
-{
-  const karst_index count = karst_grid_cells(grid->size);
-  if (!grid->cell) return KARST_SUCCESS;
-  karst_status status = karst_allocate(context, &cells->row, count, sizeof *cells->row, "the cells of a grid");
-  if (status) return status;
-  for (karst_index i = 0; i < count; i++) cells->row[i] = -1;
-  for (karst_index i = 0; i < A->block_rows; i++) cells->row[grid->cell[i]] = i;
-  return KARST_SUCCESS;
-}
-
 /* Returns the place (karst_place) of cell there beside the cell with these neighbours, or KARST_PLACES if it is not one
  * of them. */
 static int find_place(const karst_index neighbour[KARST_PLACES], karst_index there)
@@ -66,7 +53,7 @@ karst_status karst_structured_create(karst_context *context, const karst_matrix 
   karst_status status = karst_has_grid(A) ? KARST_SUCCESS : karst_grid_find(A, &grid);
   if (status) return status;
   for (int axis = 0; axis < 3; axis++) cells->size[axis] = grid.size[axis];
-  status = make_rows(context, A, &grid, cells);
+  status = karst_grid_map_cells(context, &grid, A->block_rows, &cells->row);
   if (!status) status = make_places(context, A, &grid, cells);
   if (status) karst_structured_destroy(context, cells);
   return status;

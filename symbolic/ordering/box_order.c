@@ -222,26 +222,6 @@ static void place_boxes(struct sorting *s, int part, karst_index *start)
   }
 }
 
-/* Finds the block row of each cell. */
-static karst_status find_rows(karst_context *context, karst_index rows, struct sorting *s)
-{
-  const karst_grid *grid = s->boxes->grid;
-  const karst_index cells = karst_grid_cells(grid->size);
-  if (!grid->cell) return KARST_SUCCESS;
-  karst_status status = karst_allocate(context, &s->row, cells, sizeof *s->row, what);
-  if (status) return status;
-  for (karst_index c = 0; c < cells; c++) s->row[c] = -1;
-  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, rows);
-#pragma omp parallel num_threads(piece.threads)
-  {
-    const karst_part part = karst_part_begin(&piece, rows);
-    for (karst_index i = part.first; i < part.last; i++) s->row[grid->cell[i]] = i;
-    karst_part_end(&piece, &part);
-  }
-  karst_end(context, &piece);
-  return KARST_SUCCESS;
-}
-
 /* Looks at the boxes of all parts or, where start is given, puts them in their places. */
 static void go_through_boxes(karst_context *context, int64_t work, struct sorting *s, karst_index *start)
 {
@@ -283,7 +263,7 @@ karst_status karst_tile_boxes_sort(karst_context *context, karst_index rows, con
   /* A box is little work, unless its rows are looked at. */
   const int64_t work = boxes->grid->cell ? rows : s.tiles;
   s.parts = karst_threads_for(context, work);
-  if ((status = find_rows(context, rows, &s)) ||
+  if ((status = karst_grid_map_cells(context, boxes->grid, rows, &s.row)) ||
       (status = karst_allocate(context, &s.size, s.tiles, sizeof *s.size, what)) ||
       (status = karst_allocate(context, &s.colour, s.tiles, sizeof *s.colour, what)) ||
       (status = karst_allocate(context, &s.box, s.tiles, sizeof *s.box, what)) ||

@@ -60,10 +60,8 @@ static karst_status list_cells(karst_context *context, karst_index rows, const k
   karst_index *row, count = 0;
   if (!grid->cell) return KARST_SUCCESS;
   karst_status status = karst_allocate(context, &set->sequence, rows, sizeof *set->sequence, "the cells of a grid");
-  if (!status) status = karst_allocate(context, &row, cells, sizeof *row, "the cells of a grid");
+  if (!status) status = karst_grid_map_cells(context, grid, rows, &row);
   if (status) return status;
-  for (karst_index c = 0; c < cells; c++) row[c] = -1;
-  for (karst_index i = 0; i < rows; i++) row[grid->cell[i]] = i;
   for (karst_index c = 0; c < cells; c++)
     if (row[c] >= 0) set->sequence[count++] = row[c];
   karst_release(context, row);
