@@ -146,12 +146,6 @@ KARST_INLINE void sweep_row(int b, bool in_place, const karst_parilu_pass *pass,
   }
 }
 
-KARST_INLINE void sweep(int b, const karst_parilu_pass *pass, karst_index first, karst_index last,
-                        karst_ilu_workspace *w)
-{
-  karst_parilu_sweep_rows(b, sweep_row, pass, first, last, w);
-}
-
 /* Updates one block alone, for orders of tasks that are not row after row. */
 static void update(const karst_parilu *s, karst_index i, karst_index k, karst_ilu_workspace *w)
 {

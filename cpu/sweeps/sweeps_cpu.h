@@ -116,13 +116,17 @@ KARST_INLINE void karst_parilu_sweep_rows(int b, karst_parilu_sweep_row *row, co
     NAME(B, pass, first, last, w);                                                                                     \
   }
 
-/* Define the instances of all templates that parilu and paric both have, and the entry of the list of methods that
- * holds them. */
+/* Define the instances of all templates that parilu and paric both have, the sweep from the method's sweep_row, and the
+ * entry of the list of methods that holds them. */
 #define KARST_PARILU_INSTANCES(METHOD, SUFFIX, B)                                                                      \
   KARST_PARILU_INSTANCE(METHOD, guess_diagonal, SUFFIX, B)                                                             \
   KARST_PARILU_INSTANCE(METHOD, invert, SUFFIX, B)                                                                     \
   KARST_PARILU_INSTANCE(METHOD, guess, SUFFIX, B)                                                                      \
-  KARST_PARILU_INSTANCE(METHOD, sweep, SUFFIX, B)
+  KARST_KERNEL static void METHOD##_sweep_##SUFFIX(const karst_parilu_pass *pass, karst_index first, karst_index last, \
+                                                   karst_ilu_workspace *w)                                             \
+  {                                                                                                                    \
+    karst_parilu_sweep_rows(B, sweep_row, pass, first, last, w);                                                       \
+  }
 #define KARST_PARILU_METHOD(METHOD, SUFFIX, EXPAND)                                                                    \
   {                                                                                                                    \
     METHOD##_guess_diagonal_##SUFFIX, METHOD##_invert_##SUFFIX, METHOD##_guess_##SUFFIX, METHOD##_sweep_##SUFFIX,      \
