@@ -39,8 +39,9 @@ karst_status karst_ilu_pattern_join(karst_context *context, const karst_ilu_patt
                                     const karst_index *row_start, const karst_index *column, karst_index **joined_start,
                                     karst_index **joined_column, karst_index **position);
 
-/* Counts the level sets of a triangle, for reports. A row's level is one more than the highest level among the rows that
- * it depends on. lower: these are smaller rows (forward solve), else larger ones (backward solve). */
+/* Counts the level sets of a triangle. A row's level is one more than the highest level among the rows that it depends
+ * on. lower: these are smaller rows (forward solve), and entries from the diagonal on are not read; else they are
+ * larger ones (backward solve). */
 karst_status karst_levels_count(karst_context *context, karst_index rows, const karst_index *start,
                                 const karst_index *column, bool lower, karst_index *count);
 

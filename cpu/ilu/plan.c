@@ -4,16 +4,18 @@
 
 #include "cpu/cpu.h"
 
-/* Returns the number of blocks of the widest row of L, D and U. */
-static int64_t widest_factor_row(const karst_ilu_analysis *ilu)
+/* Returns the blocks of the longest row of U. *widest: those of the widest row of L, D and U. */
+static karst_index measure_rows(const karst_ilu_analysis *ilu, int64_t *widest)
 {
-  int64_t widest = 1;
+  karst_index longest = 0;
+  *widest = 1;
   for (karst_index i = 0; i < ilu->rows; i++) {
-    int64_t width =
-        1 + (ilu->lower_start[i + 1] - ilu->lower_start[i]) + (ilu->upper_start[i + 1] - ilu->upper_start[i]);
-    if (width > widest) widest = width;
+    const karst_index upper = ilu->upper_start[i + 1] - ilu->upper_start[i];
+    const int64_t width = 1 + (ilu->lower_start[i + 1] - ilu->lower_start[i]) + upper;
+    if (width > *widest) *widest = width;
+    if (upper > longest) longest = upper;
   }
-  return widest;
+  return longest;
 }
 
 /* A thread writes to its row, block and pivots all the time. These begin on a cache line and end with a gap of two
@@ -37,17 +39,6 @@ void karst_ilu_workspace_destroy(karst_context *context, karst_ilu_workspace *w)
 {
   karst_release(context, w->position);
   context->backend->release(context, w->row);
-}
-
-/* Returns the number of blocks of the longest row of U. */
-static karst_index longest_upper_row(const karst_ilu_analysis *ilu)
-{
-  karst_index longest = 0;
-  for (karst_index i = 0; i < ilu->rows; i++) {
-    const karst_index length = ilu->upper_start[i + 1] - ilu->upper_start[i];
-    if (length > longest) longest = length;
-  }
-  return longest;
 }
 
 static karst_status make_values(karst_context *context, karst_ilu *ilu)
@@ -91,9 +82,8 @@ karst_status karst_ilu_analyse_cpu(karst_context *context, const karst_matrix *A
                                    false, threads, &made->upper);
   if (status) return status;
   made->threads = karst_schedule_runs(&made->lower) > 1 || karst_schedule_runs(&made->upper) > 1 ? threads : 1;
-  made->searching = karst_ilu_searches(longest_upper_row(analysis), 1);
+  made->searching = karst_ilu_searches(measure_rows(analysis, &made->widest), 1);
   made->modified = analysis->modified;
-  made->widest = widest_factor_row(analysis);
   analysis->plan_memory = karst_schedule_memory(&made->lower) + karst_schedule_memory(&made->upper);
   return KARST_SUCCESS;
 }

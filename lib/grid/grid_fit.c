@@ -149,14 +149,6 @@ karst_status karst_matrix_check_grid(const karst_matrix *matrix, karst_stencil *
                     (long long)grid->size[2]);
 }
 
-/* Returns whether two cells are the same or have a face in common. */
-static bool are_face_neighbours(const karst_index size[3], const karst_cell *here, karst_index there)
-{
-  bool found = there == here->number;
-  for (int face = 0; face < KARST_FACES && !found; face++) found = there == karst_grid_neighbour(size, here, face);
-  return found;
-}
-
 karst_status karst_grid_refuse(const karst_matrix *matrix, const karst_index size[3], const karst_index misfit[2])
 {
   return karst_fail(matrix->context, KARST_ERROR_MATRIX,
@@ -176,8 +168,9 @@ karst_status karst_grid_check_faces(const karst_matrix *matrix)
     const karst_cell here = karst_grid_cell(grid->size, grid->cell ? grid->cell[i] : i);
     for (karst_index k = matrix->row_start[i]; k < matrix->row_start[i + 1]; k++) {
       const karst_index misfit[2] = {i, matrix->column[k]};
-      const karst_index there = grid->cell ? grid->cell[misfit[1]] : misfit[1];
-      if (!are_face_neighbours(grid->size, &here, there)) return karst_grid_refuse(matrix, grid->size, misfit);
+      const karst_cell there = karst_grid_cell(grid->size, grid->cell ? grid->cell[misfit[1]] : misfit[1]);
+      const int axes = karst_cells_apart(&here, &there); /* 0: the same cell, 1: cells with a common face */
+      if (axes < 0 || axes > 1) return karst_grid_refuse(matrix, grid->size, misfit);
     }
   }
   return KARST_SUCCESS;

@@ -1,6 +1,7 @@
 /* levels.c - finds the level sets of a triangle: rows of one level depend only on lower levels and can be solved at
  * once (Anderson and Saad, "Solving sparse triangular linear systems on parallel computers", Int. J. High Speed Comput.
- * 1 (1989)). start [rows + 1] and column [start[rows]] hold the strict triangle. */
+ * 1 (1989)). start [rows + 1] and column [start[rows]] hold the strict triangle; a lower one may be part of a whole
+ * pattern with ascending columns. */
 #include "config.h"
 
 #include "symbolic/symbolic.h"
@@ -25,7 +26,7 @@ static karst_index level_rows(karst_index rows, const karst_index *start, const 
   for (karst_index step = 0; step < rows; step++) {
     const karst_index i = lower ? step : rows - 1 - step;
     karst_index own = 0;
-    for (karst_index k = start[i]; k < start[i + 1]; k++)
+    for (karst_index k = start[i]; k < start[i + 1] && !(lower && column[k] >= i); k++)
       if (level[column[k]] >= own) own = level[column[k]] + 1;
     level[i] = own;
     if (own >= count) count = own + 1;

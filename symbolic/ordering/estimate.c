@@ -47,24 +47,6 @@ static double count_box(const double size[3], bool corners, double k)
   return size[0] - 1 + b * (size[1] - 1) + c * (size[2] - 1) + 1;
 }
 
-/* Counts the level sets of the pattern's lower triangle. */
-static karst_status count_levels(const karst_ordering_pattern *pattern, double *levels)
-{
-  karst_index *level, most = 0;
-  karst_status status =
-      karst_allocate(pattern->context, &level, pattern->block_rows, sizeof *level, "the cost of an order");
-  if (status) return status;
-  for (karst_index i = 0; i < pattern->block_rows; i++) {
-    level[i] = 1;
-    for (karst_index k = pattern->row_start[i]; k < pattern->row_start[i + 1] && pattern->column[k] < i; k++)
-      if (level[pattern->column[k]] >= level[i]) level[i] = level[pattern->column[k]] + 1;
-    if (level[i] > most) most = level[i];
-  }
-  *levels = (double)most;
-  karst_release(pattern->context, level);
-  return KARST_SUCCESS;
-}
-
 /* Tiles of rows with very many couplings; each has a colour of its own. */
 static double count_hub_tiles(const karst_ordering_pattern *pattern, double most)
 {
@@ -119,9 +101,11 @@ karst_status karst_order_estimate(const karst_ordering_pattern *pattern, const k
     const double size[3] = {(double)of[0], (double)of[1], (double)of[2]};
     outlook->levels = count_box(size, shape.corners, k);
   } else {
-    const karst_status status = count_levels(pattern, &outlook->levels);
+    karst_index levels;
+    const karst_status status =
+        karst_levels_count(pattern->context, n, pattern->row_start, pattern->column, true, &levels);
     if (status) return status;
-    outlook->levels *= k + 1;
+    outlook->levels = (double)levels * (k + 1);
   }
   outlook->levels = fmin(outlook->levels, (double)n);
   const int64_t blocks = pattern->row_start[n] > n ? pattern->row_start[n] - n : 0;
