@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Arrays begin on a cache line. The address that the allocator gave stands just before. */
+/* Arrays begin on a cache line. The allocator's address is stored just before the array. */
 enum { ALIGNMENT = 64 };
 
 static karst_status allocate(karst_context *context, size_t bytes, const char *what, void **memory)
@@ -63,7 +63,7 @@ static void describe(karst_context *context)
            context->threads == 1 ? "" : "s");
 }
 
-/* A core of a server, on which one thread waits for no row. */
+/* A core of a server. Threads do not wait for single rows there, so that the steps are 0. */
 static const karst_machine machine = {
     .host = true,
     .copy_bandwidth = 1e10,

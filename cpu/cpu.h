@@ -60,7 +60,7 @@ static inline void karst_barrier_wait(karst_barrier *barrier, int team)
   }
 }
 
-/* vector.c */
+/* vector.c, permute.c */
 void karst_fill_cpu(karst_context *context, int64_t n, double value, double *x);
 void karst_copy_cpu(karst_context *context, int64_t n, const double *x, double *y);
 void karst_dots_cpu(karst_context *context, int64_t n, int count, const double *const *x, const double *y,
@@ -77,7 +77,7 @@ void karst_gather_cpu(karst_context *context, karst_index count, int b, const ka
 void karst_scatter_cpu(karst_context *context, karst_index count, int b, const karst_index *index, const double *x,
                        double *y);
 
-/* matrix.c */
+/* matrix_cpu.c */
 void karst_multiply_cpu(karst_context *context, const karst_matrix *A, const double *x, double *y);
 void karst_residual_cpu(karst_context *context, const karst_matrix *A, const double *b, const double *x, double *r,
                         double *norm2);

@@ -1,5 +1,5 @@
-/* matrix_cpu.c - block CSR matrix times vector on the CPU. Rows are shared out so that each thread has as many blocks.
- * Each row is summed by one thread in storage order: the same bits for every number of threads. */
+/* matrix_cpu.c - block CSR matrix times vector on the CPU. Threads share the rows so that each has about as many
+ * blocks. Each row is summed by one thread in storage order: the same bits for every number of threads. */
 #include "cpu/cpu.h"
 #include "lib/backend/dense.h"
 #include "lib/matrix/matrix.h"

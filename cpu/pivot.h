@@ -32,7 +32,7 @@ static inline void karst_thread_conclude(karst_index rows, const karst_thread_ou
   outcome->shifted = all->shifted;
 }
 
-/* Returns the largest absolute entry of the matrix, NaNs aside. Each thread measures it for itself, once. */
+/* Returns the largest absolute entry of the matrix, ignoring NaNs. Each thread measures it for itself, once. */
 double karst_ilu_measure(const karst_matrix *A, karst_thread_outcome *f);
 
 /* Handles the pivot block of row i after its inversion failed. A singular block is replaced if shift > 0, by shift

@@ -2,9 +2,9 @@
  *
  * Each row is a dot product summed with error-free transformations (Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26
  * (2005), 1955-1988: Algorithms 3.1 TwoSum, 3.5 TwoProductFMA and 5.3 Dot2): the rounding errors of products and sums
- * are themselves summed and added at the end. The compiler must not contract sum + product: GCC leaves a product alone
- * that an explicit fma uses too, clang one that has a statement of its own, and tests/lib/test_residual.c would notice.
- * */
+ * are themselves summed and added at the end. The compiler must not contract sum + product. GCC does not contract a
+ * product that an explicit fma uses too, nor clang one with a statement of its own; tests/lib/test_residual.c checks
+ * this. */
 #include "cpu/cpu.h"
 #include "lib/matrix/matrix.h"
 

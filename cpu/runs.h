@@ -13,8 +13,8 @@ static inline karst_index karst_schedule_runs(const karst_schedule *schedule)
 /* Returns the bytes of a schedule. */
 int64_t karst_schedule_memory(const karst_schedule *schedule);
 
-/* Begins a piece of work on blocks of size b that goes through the runs of a schedule. It has threads threads at most,
- * and one where there are no runs to share out. */
+/* Begins a piece of work on blocks of size b that goes through the runs of a schedule. It gets at most threads threads,
+ * and one if there is only one run. */
 karst_piece karst_schedule_begin(karst_context *context, karst_kind kind, int b, int threads,
                                  const karst_schedule *schedule);
 

@@ -126,8 +126,8 @@ KARST_INLINE void dots_tile(int64_t size, int64_t at, int count, const double *c
   for (; i < count; i++) dot_one(size, x[i] + at, y + at, sum + i);
 }
 
-/* The segments begin .. end - 1 of all products. A segment of a short vector is a few elements: a function for each of
- * them would cost more than they do. */
+/* Does the segments begin .. end - 1 of all products. In a short vector a segment has few elements, and a call for each
+ * segment would cost more than its work. */
 KARST_KERNEL static void dots_segments(int64_t n, int begin, int end, int count, const double *const *x,
                                        const double *y, double (*partial)[BATCH])
 {
@@ -210,7 +210,7 @@ KARST_KERNEL static void combine_segments(int64_t n, int begin, int end, int cou
   }
 }
 
-/* All of them, which is one segment where no sum is wanted. */
+/* Combines all elements in one pass, without sums. */
 KARST_KERNEL static void combine_all(int64_t n, int count, double sign, const double *coefficient,
                                      const double *const *x, double beta, double *y)
 {

@@ -15,7 +15,7 @@ typedef struct karst_dilu_runs {
   karst_index *mirror; /* [lower[rows]] the number of block F_ki in A for each E_ik, row by row; -1: missing */
 } karst_dilu_runs;
 
-/* The plan of a factorization: what it works with. */
+/* The plan of a factorization: its work space. */
 typedef struct karst_dilu_work {
   double *row_sum; /* [b*b*rows] the sum of the blocks of F in each block row where they count, else NULL */
   double *room;    /* [threads (4 b*b + 2 b)] for blocks that have no instance */

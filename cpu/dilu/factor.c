@@ -8,7 +8,7 @@
 
 #include "lib/backend/dense.h"
 
-/* What a thread that makes rows works with. */
+/* The work space of a thread that makes rows. */
 struct room {
   double *pivot_block; /* [b*b] D_i while it is made */
   double *size;        /* [b*b] its size, see lib/backend/dense.h */
@@ -34,7 +34,7 @@ KARST_INLINE void blend(int b, const karst_matrix *A, karst_index mirror, const 
   for (int64_t v = 0; v < bb; v++) right[v] += (1 - modified) * A->value[mirror * bb + v];
 }
 
-/* Makes D_i. mirror: [blocks of E in the row] the images. */
+/* Makes D_i. mirror: [blocks of E in the row] the number of F_ki in A for each, or -1. */
 KARST_INLINE void make_pivot(int b, double modified, const karst_matrix *A, const karst_dilu *dilu,
                              const double *row_sum, karst_index i, const karst_index *mirror, karst_index diagonal,
                              const struct room *room)
@@ -66,7 +66,7 @@ KARST_INLINE bool is_finite(int b, const karst_matrix *A, karst_index i, karst_i
   return all == 0;
 }
 
-/* Inverts D_i. The row of a singular one is that of E, D_i and F. */
+/* Inverts D_i. If it is singular, its row for the shift is that of E, D_i and F. */
 KARST_INLINE void invert_pivot(int b, const karst_matrix *A, karst_index i, karst_index diagonal, double shift,
                                const struct room *room, double *inverse, karst_thread_outcome *f)
 {

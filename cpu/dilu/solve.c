@@ -5,8 +5,8 @@
  *
  * Sums end with the neighbour that is computed last, so that the others are ready when it arrives.
  *
- * E and F are read where they stand in A. The two sweeps move D^-1 twice and E and F once; where the blocks are smaller
- * than a cache line, much of the other triangle comes along. r is read once, and z read and written twice. */
+ * E and F are read from A. The two sweeps move D^-1 twice and E and F once; if blocks are smaller than a cache line,
+ * much of the other triangle is loaded with them. r is read once, and z read and written twice. */
 #include "cpu/dilu/dilu_cpu.h"
 
 #include "lib/backend/dense.h"
@@ -73,7 +73,7 @@ INSTANCE(any, A->block_size)
 #undef INSTANCES
 #undef INSTANCE
 
-/* Takes the runs of one level in parallel, level after level. A single thread takes the rows as they come. */
+/* Takes the runs of one level in parallel, level after level. A single thread takes all rows in order. */
 static void sweep(karst_context *context, karst_kind kind, const karst_schedule *schedule, dilu_sweep_function *rows,
                   const karst_matrix *A, const karst_dilu *dilu, const double *r, double *z)
 {

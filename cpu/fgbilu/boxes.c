@@ -121,7 +121,7 @@ karst_fgbilu_pass karst_fgbilu_begin(const karst_matrix *A, const karst_fgbilu *
 void karst_fgbilu_traverse(karst_context *context, karst_kind kind, const karst_fgbilu *fgbilu, karst_fgbilu_line *line,
                            const karst_fgbilu_pass *pass, bool backward)
 {
-  enum { BLOCKS = 4 }; /* a cell's in a sweep: its own and three couplings */
+  enum { BLOCKS = 4 }; /* blocks of a cell in a sweep: the diagonal one and three couplings */
   const karst_fgbilu_schedule *schedule = fgbilu->analysis->plan;
   const karst_fgbilu_space *space = fgbilu->plan;
   const karst_boxes *boxes = &schedule->boxes;

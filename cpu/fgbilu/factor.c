@@ -9,7 +9,7 @@
 
 #include "cpu/fgbilu/diagonal.h"
 
-static void find(karst_fgbilu_workspace *w, karst_reason reason, karst_index cell)
+static void report_cell(karst_fgbilu_workspace *w, karst_reason reason, karst_index cell)
 {
   if (cell >= w->cell) return;
   w->reason = reason;
@@ -30,7 +30,7 @@ KARST_INLINE void divide_product(int b, bool triangles, const karst_fgbilu_pass 
   for (int c = 0; c < b; c++) karst_block_solve(b, diagonal, pass->exchange + (int64_t)j * b, product + (int64_t)c * b);
 }
 
-/* Inverts or factors the block of row i, whose size is in the workspace, in its place. */
+/* Inverts or factors the block of row i, in place. Its size is in the workspace. */
 KARST_INLINE karst_reason attempt_block(int b, bool triangles, const karst_fgbilu_pass *pass, karst_index i,
                                         int attempt)
 {
@@ -92,7 +92,7 @@ KARST_INLINE void factor_line(int b, bool triangles, const karst_fgbilu_pass *pa
     double not_finite = 0; /* stays 0 unless an entry of the row is NaN or infinite, even one that D does not use */
     for (const double *entry = value; entry < end; entry++) not_finite += *entry * 0;
     if (not_finite != 0) reason = KARST_NOT_FINITE;
-    if (reason != KARST_SOUND) find(pass->workspace, reason, i);
+    if (reason != KARST_SOUND) report_cell(pass->workspace, reason, i);
   }
 }
 
@@ -130,7 +130,7 @@ karst_status karst_fgbilu_factor_cpu(karst_context *context, const karst_matrix 
     space->workspace[t].cell = all.cell;
   }
   karst_fgbilu_traverse(context, KARST_KIND_FACTOR, fgbilu, instance(A->block_size, schedule->triangles), &pass, false);
-  for (int t = 0; t < space->threads; t++) find(&all, space->workspace[t].reason, space->workspace[t].cell);
+  for (int t = 0; t < space->threads; t++) report_cell(&all, space->workspace[t].reason, space->workspace[t].cell);
   const bool sound = all.reason == KARST_SOUND;
   *outcome = (karst_factor_outcome){all.reason, sound ? -1 : cells->row ? cells->row[all.cell] : all.cell, 0};
   return KARST_SUCCESS;

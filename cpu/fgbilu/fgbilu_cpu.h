@@ -16,7 +16,7 @@
 typedef struct karst_boxes {
   karst_index edge[2];      /* cells of a box along x and y */
   karst_index count[3];     /* boxes along each axis */
-  karst_index levels;       /* 0: there are no boxes, and the cells are taken as they come */
+  karst_index levels;       /* 0: there are no boxes, and the cells are taken in order */
   karst_index *level_start; /* [levels + 1] */
   karst_index *box;         /* [boxes] the boxes of level 0, then those of level 1 and so on */
 } karst_boxes;
@@ -40,7 +40,7 @@ typedef struct karst_fgbilu_workspace {
 typedef struct karst_fgbilu_space {
   int threads;
   karst_fgbilu_workspace *workspace; /* [threads] */
-  int *exchange; /* [b*rows] the row of each block that each step of its elimination brought up; NULL: inverses */
+  int *exchange; /* [b*rows] the row that each step of a block's elimination exchanged with its own; NULL: inverses */
 } karst_fgbilu_space;
 
 /* The arguments of the kernels of a line of cells. */
@@ -76,7 +76,7 @@ bool karst_boxes_pay(const karst_boxes *boxes, int64_t work, int threads);
 void karst_fgbilu_traverse(karst_context *context, karst_kind kind, const karst_fgbilu *fgbilu, karst_fgbilu_line *line,
                            const karst_fgbilu_pass *pass, bool backward);
 
-/* Fills in what a factorization and both sweeps see. */
+/* Fills in the members that a factorization and both sweeps use. */
 karst_fgbilu_pass karst_fgbilu_begin(const karst_matrix *A, const karst_fgbilu *fgbilu);
 
 /* The entries of the table. Each is in the file of its name. */

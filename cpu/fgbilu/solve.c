@@ -4,13 +4,13 @@
  *     forward    z_i = D_i^-1 (r_i - sum_{j < i} E_ij z_j)
  *     backward   z_i = z_i - D_i^-1 sum_{j > i} F_ij z_j
  *
- * E and F are the matrix's own. Sums end with the neighbour along x, which is computed last. */
+ * E and F are read from the matrix. Sums end with the neighbour along x, which is computed last. */
 #include "cpu/fgbilu/fgbilu_cpu.h"
 
 #include "cpu/fgbilu/diagonal.h"
 
-/* Prefetches the blocks of a row that is read some whole rows later: behind value, or before it where direction is -1.
- * A sweep skips more than half of each row of A, so that the processor does not find the next blocks by itself. Larger
+/* Prefetches the blocks of a row that is read some whole rows later: behind value, or before it if direction is -1. A
+ * sweep skips more than half of each row of A, so that the processor does not find the next blocks by itself. Larger
  * blocks are streams that it follows by itself. */
 enum { LARGEST_PREFETCHED = 16 };
 

@@ -14,7 +14,7 @@ static karst_status choose_style_cpu(karst_context *context, karst_fgbilu_style 
     return KARST_SUCCESS;
   }
   return karst_fail(context, KARST_ERROR_OPTION,
-                    "fgbilu-style is auto, sequential, wavefront or lines on the cpu, and not one of a GPU's");
+                    "fgbilu-style is auto, sequential, wavefront or lines on the cpu; the other styles are for GPUs");
 }
 
 static karst_status make_boxes(karst_context *context, karst_fgbilu_style style, karst_fgbilu_analysis *analysis)

@@ -40,10 +40,10 @@ KARST_INLINE void forget_columns(const karst_ilu *ilu, karst_index i, karst_ilu_
   for (karst_index k = ilu->upper_start[i]; k < ilu->upper_start[i + 1]; k++) w->position[ilu->upper_column[k]] = -1;
 }
 
-/* The size of the diagonal block of the row at hand (lib/backend/dense.h). */
+/* The size of the diagonal block of the current row (lib/backend/dense.h). */
 KARST_INLINE double *size_of_pivot(int b, const karst_ilu_workspace *w) { return w->block + (int64_t)b * b; }
 
-/* Spreads row i of A over the pattern, into w->row. A row without fill has all of it, in the same order. */
+/* Spreads row i of A over the pattern, into w->row. A row without fill has the same blocks in the same order. */
 KARST_INLINE void spread_row(int b, const karst_matrix *A, karst_index i, karst_index width, karst_ilu_workspace *w)
 {
   const int64_t bb = (int64_t)b * b;
@@ -167,7 +167,7 @@ KARST_INLINE void subtract_dropped(int b, double modified, const karst_ilu *ilu,
   }
 }
 
-/* Inverts the diagonal block of the row into ilu->inverse_diagonal. A singular one is replaced where shift > 0. */
+/* Inverts the diagonal block of the row into ilu->inverse_diagonal. A singular one is replaced if shift > 0. */
 KARST_INLINE void invert_pivot(int b, const karst_matrix *A, karst_ilu *ilu, karst_index i, karst_index width,
                                double shift, karst_ilu_workspace *w, karst_thread_outcome *f)
 {

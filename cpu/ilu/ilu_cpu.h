@@ -8,8 +8,8 @@
 
 /* The work space of one thread that factors rows. */
 typedef struct karst_ilu_workspace {
-  karst_index *position; /* [rows] where a column's block stands in the row at hand, else -1 */
-  double *row;           /* [b*b*widest row] the row at hand: L, the diagonal block, U */
+  karst_index *position; /* [rows] the place of a column's block in the current row, else -1 */
+  double *row;           /* [b*b*widest row] the current row: L, the diagonal block, U */
   double *block;         /* [blocks b*b + 2 b] behind the row */
   int *pivot;            /* [b] behind the block */
 } karst_ilu_workspace;
@@ -26,7 +26,7 @@ typedef struct karst_ilu_plan {
   int jacobi_sweeps;
   bool modified;   /* whether R is not 0 */
   double *row_sum; /* [b*b*rows] the sum of the blocks of U' in each row, if modified and searching, else NULL */
-  double *jacobi;  /* [2 b*rows] the vectors of Jacobi sweeps where these solve the triangles, else NULL */
+  double *jacobi;  /* [2 b*rows] the vectors of Jacobi sweeps if these solve the triangles, else NULL */
 } karst_ilu_plan;
 
 /* Returns whether a row of length blocks is searched for the columns of another row, rather than walked: it is if it is

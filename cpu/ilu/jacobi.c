@@ -1,10 +1,10 @@
-/* jacobi.c - z ~ (L D U')^-1 r on the CPU by a few Jacobi sweeps for each triangle (Anzt, Chow, Dongarra:
- * Iterative sparse triangular solves for preconditioning, Euro-Par 2015), where level sets are too many:
+/* jacobi.c - z ~ (L D U')^-1 r on the CPU by a few Jacobi sweeps for each triangle (Anzt, Chow, Dongarra: Iterative
+ * sparse triangular solves for preconditioning, Euro-Par 2015), for triangles with too many level sets:
  *
  *     x_0 = r,  x_k+1 = r - (L - I) x_k;      g = D^-1 x;      z_0 = g,  z_k+1 = g - (U' - I) z_k
  *
- * Each sweep is a product with a matrix, and all rows of it go at once. After as many sweeps as the triangle has level
- * sets, less one, the solution is exact. */
+ * Each sweep is a product with a matrix, whose rows are all computed at once. After as many sweeps as the triangle has
+ * level sets, less one, the solution is exact. */
 #include "cpu/ilu/ilu_cpu.h"
 
 #include "cpu/cpu.h"

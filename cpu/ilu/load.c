@@ -1,6 +1,6 @@
-/* load.c - loads finished factors into the arrays of the triangular solves, on the CPU: L as it is, D_i^-1, and U'_ij =
- * D_i^-1 U_ij (Yang, Liu, He, Chen, equation (5)). D_i is U_ii. It is judged as the sum A_ii - sum_k L_ik U_ki, which
- * it approximates. Rows are independent. */
+/* load.c - loads finished factors into the arrays of the triangular solves, on the CPU: L unchanged, D_i^-1, and
+ * U'_ij = D_i^-1 U_ij (Yang, Liu, He, Chen, equation (5)). D_i is U_ii. It is judged as the sum
+ * A_ii - sum_k L_ik U_ki, which it approximates. Rows are independent. */
 #include "cpu/ilu/ilu_cpu.h"
 
 #include "cpu/cpu.h"

@@ -52,7 +52,7 @@ static karst_status make_values(karst_context *context, karst_ilu *ilu)
   return status;
 }
 
-/* For the report. A few threads need longer runs of rows than level sets have. */
+/* For the report alone: threads work on longer runs of rows than level sets have. */
 static karst_status count_levels(karst_context *context, karst_ilu_analysis *ilu)
 {
   karst_status status =

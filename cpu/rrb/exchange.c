@@ -1,9 +1,9 @@
-/* exchange.c - vectors over the block rows of A to and from those over the nodes of grid 0. Without a map from block
- * rows to nodes they are split into groups and joined row by row. */
+/* exchange.c - copies vectors over the block rows of A to vectors over the nodes of grid 0, and back. Without a map
+ * from block rows to nodes they are split into groups and joined row by row. */
 #include "cpu/rrb/exchange.h"
 #include "cpu/rrb/rows.h"
 
-/* Where the node of a block row is in the place's vector, or -1. */
+/* Returns the element of the place's vector for the node of a block row, or -1. */
 static int64_t element_of(const karst_rrb_place *place, int64_t row)
 {
   const karst_rrb *rrb = place->rrb;
@@ -21,7 +21,8 @@ static int64_t elements(const karst_rrb_place *place)
   return karst_rrb_elements(&place->rrb->shape[0], place->groups);
 }
 
-/* Whether each row of nodes is split into groups as it is. */
+/* Whether block rows are in the order of the nodes, and all groups are stored: rows of nodes are then split as a
+ * whole. */
 static bool by_rows(const karst_rrb_place *place) { return !place->rrb->cell && place->groups == KARST_RRB_GROUPS; }
 
 /* The groups of row j of nodes, those at even places and those at odd ones. */

@@ -24,7 +24,7 @@ static void do_step(const struct sweep *sweep, int step, int64_t J, karst_rrb_ro
   if (step == 3) karst_rrb_next_grid(sweep->rrb, m, J, rows);
 }
 
-/* The rows of a share, from begin to end, in which each step needs no rows of other shares: between the seams. */
+/* The share of a thread: rows begin to end - 1, and whether it is the first or the last share. */
 struct share {
   int64_t begin, end;
   bool first, last;
@@ -32,13 +32,14 @@ struct share {
 
 enum { STEPS = 4 };
 
+/* Whether a step in row J needs no rows of other shares. */
 static bool is_between(const struct share *share, int step, int64_t J)
 {
   static const int low[STEPS] = {0, 1, 2, 3}, high[STEPS] = {0, 1, 1, 1};
   return J >= share->begin + (share->first ? 0 : low[step]) && J < share->end - (share->last ? 0 : high[step]);
 }
 
-/* The rows of this thread. All threads of the team call it. */
+/* Factors the rows of this thread, those at the seams with other shares last. All threads of the team call it. */
 static void sweep_share(const struct sweep *sweep, const struct share *share, karst_rrb_rows *rows)
 {
   if (sweep->m == 0 && share->begin > 0)
@@ -65,8 +66,8 @@ static karst_piece begin(karst_context *context, const struct sweep *sweep)
   return piece;
 }
 
-/* The lesser of two numbers; -1 stands for no number. */
-static karst_index lower(karst_index a, karst_index b) { return a < 0 || (b >= 0 && b < a) ? b : a; }
+/* The smaller of two numbers, where -1 means not set. */
+static karst_index smaller(karst_index a, karst_index b) { return a < 0 || (b >= 0 && b < a) ? b : a; }
 
 static void sweep_grid(karst_context *context, struct sweep *sweep)
 {
@@ -89,8 +90,8 @@ static void sweep_grid(karst_context *context, struct sweep *sweep)
     {
       sweep->bad[0] += rows.bad[0];
       sweep->bad[1] += rows.bad[1];
-      sweep->unsymmetric = lower(sweep->unsymmetric, rows.unsymmetric);
-      sweep->not_finite = lower(sweep->not_finite, rows.not_finite);
+      sweep->unsymmetric = smaller(sweep->unsymmetric, rows.unsymmetric);
+      sweep->not_finite = smaller(sweep->not_finite, rows.not_finite);
     }
   }
   karst_end(context, &piece);
@@ -105,8 +106,7 @@ static double inverse_of(const karst_rrb *rrb, int m, int e, int64_t I, int64_t 
   return rrb->single ? (double)((const float *)arrays->factor[m])[at] : ((const double *)arrays->factor[m])[at];
 }
 
-/* An entry of A that is not finite, at a node. */
-/* The first bad pivot of a level of grid m. Returns whether there is one. */
+/* Finds the first bad pivot of a level of grid m. Returns false if all are good. */
 static bool find_bad(const karst_rrb *rrb, int m, int level, karst_rrb_outcome *outcome)
 {
   const karst_rrb_shape *shape = &rrb->shape[m];
@@ -124,7 +124,7 @@ static bool find_bad(const karst_rrb *rrb, int m, int level, karst_rrb_outcome *
   return false;
 }
 
-/* The factors of the grids in groups. Returns whether all is well. */
+/* Factors the grids in groups. Returns false if an entry or a pivot is bad. */
 static bool factor_grids(karst_context *context, const karst_matrix *A, const karst_rrb *rrb,
                          karst_rrb_outcome *outcome)
 {

@@ -1,15 +1,15 @@
-/* inspect.c - whether a pattern is that of a stencil of 5 or 9 points on a grid of two dimensions. */
+/* inspect.c - checks that a pattern is that of a stencil of 5 or 9 points on a grid of two dimensions. */
 #include "cpu/rrb/rrb_cpu.h"
 
-/* The result for a row of the pattern: the column of an entry that is not a neighbour, or -1; and whether an entry
- * couples nodes across a corner. */
+/* Returns the column of an entry of a row that does not join neighbours, or -1. Sets *corners if an entry joins nodes
+ * across a corner. */
 static karst_index look_at_row(const karst_matrix *A, const karst_rrb *rrb, karst_index row, bool *corners)
 {
   const karst_index nx = rrb->size[0], node = rrb->cell ? rrb->cell[row] : row;
   const karst_index j = node / nx, i = node - j * nx;
   for (karst_index k = A->row_start[row]; k < A->row_start[row + 1]; k++) {
     const karst_index other = rrb->cell ? rrb->cell[A->column[k]] : A->column[k];
-    karst_index first = j * nx, dj = 0; /* the first node of the row of the other one */
+    karst_index first = j * nx, dj = 0; /* the first node in the row of the other node */
     if (other < first) {
       first -= nx;
       dj = -1;

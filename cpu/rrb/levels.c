@@ -3,14 +3,15 @@
  * Four steps go over the rows J of a grid: the factor of red nodes, the stencil of black ones, the factor of b1, and
  * the stencil of the next grid. A step in row J needs the steps before it in rows J and J - 1, and the second one also
  * the first in row J + 1. So all four go over the rows together, the first one row ahead, and find what they need in
- * the cache. Rows are shared among threads, and what needs another thread's rows at the seams is done after them. */
+ * the cache. Threads share the rows. The work at the seams, which needs rows of another thread, is done after the
+ * rest. */
 #include "cpu/rrb/levels.h"
 
 #include <math.h>
 #include <string.h>
 
 #ifdef __clang__
-#pragma clang diagnostic ignored "-Wpass-failed" /* it leaves loops over both types of numbers as they are, and warns */
+#pragma clang diagnostic ignored "-Wpass-failed" /* it does not vectorize loops over both types of numbers, and warns */
 #endif
 
 #define T double
@@ -72,7 +73,7 @@ static int64_t factor_red(const karst_rrb *rrb, int m, int g, int64_t J, const d
   return karst_rrb_count_bad_double(count, l[KARST_RRB_INVERSE]);
 }
 
-/* The coefficients of the red group g in row J of a stencil. */
+/* Factors the red group g in row J of a stencil. Returns how many pivots are bad. */
 static int64_t factor_straight(const karst_rrb *rrb, int m, int g, int64_t J)
 {
   const karst_rrb_shape *shape = &rrb->shape[m];
@@ -160,7 +161,7 @@ void karst_rrb_black(const karst_rrb *rrb, int m, int64_t J)
     double *to[KARST_RRB_PARTS], *from[KARST_RRB_PARTS];
     if (count_nodes(shape, g, J) == 0) continue;
     point_at(shape, arrays->skew[m], g, J, to);
-    if (m == 0) { /* the start values stand where the stencil will be */
+    if (m == 0) { /* the start values are where the stencil will be */
       from[KARST_RRB_CENTRE] = to[KARST_RRB_SKEW_CENTRE];
       from[KARST_RRB_NORTH_EAST] = to[KARST_RRB_SKEW_NORTH_EAST];
       from[KARST_RRB_NORTH_WEST] = to[KARST_RRB_SKEW_NORTH_WEST];
@@ -194,7 +195,7 @@ void karst_rrb_factor_diagonal(const karst_rrb *rrb, int m, int64_t J, karst_rrb
   }
 }
 
-/* Writes a row of the stencil of grid m + 1 to where that is stored. */
+/* Stores a row of the stencil of grid m + 1. */
 static void store_next_row(const karst_rrb *rrb, int m, int64_t J, double *const row[KARST_RRB_PARTS])
 {
   const karst_rrb_shape *shape = &rrb->shape[m];

@@ -1,8 +1,8 @@
-/* load.c - reads rows of nodes of a matrix, and checks that couplings are those of their images.
+/* load.c - reads rows of nodes of a matrix, and checks that couplings equal their mirror images.
  *
- * The nodes 0, 2, ... of a row and the nodes 1, 3, ... are apart in a line, so that all that is done with them has unit
- * stride. The pattern has been inspected: a row of the matrix with as many entries as the stencil has points has them
- * in the stencil's order, and its columns need not be read. */
+ * A line has the nodes 0, 2, ... of a row apart from the nodes 1, 3, ..., so that all loops over them have unit stride.
+ * The pattern has been inspected: a row of the matrix with as many entries as the stencil has points has them in the
+ * stencil's order, and its columns need not be read. */
 #include "cpu/rrb/rrb_cpu.h"
 
 #include "lib/base/search.h"
@@ -64,7 +64,7 @@ void karst_rrb_line_read(const karst_matrix *A, const karst_rrb *rrb, karst_inde
     read_line(A, rrb, j, line, order5, 5);
 }
 
-/* How many pairs are not the same bits; NaN counts. */
+/* Counts the pairs of unequal numbers; a NaN is unequal to any. */
 KARST_KERNEL static int64_t karst_rrb_count_unequal(int64_t n, const double *a, const double *b)
 {
   int64_t unequal = 0;
@@ -72,8 +72,7 @@ KARST_KERNEL static int64_t karst_rrb_count_unequal(int64_t n, const double *a, 
   return unequal;
 }
 
-/* A coupling of a row, and its image in the same row or in the one below. Those of the nodes of one parity at place I
- * have their images at I + shift among the nodes of the other or of the same parity. */
+/* A coupling of the nodes of a row, and its mirror image in the same row or in the row below. */
 struct pair {
   int slot, image;
   int apart; /* along the row, -1 to 1 */
@@ -95,7 +94,7 @@ static bool is_equal(const karst_rrb *rrb, const struct pair *pair, double *line
   const double *odd = karst_rrb_line_part(rrb, line, pair->slot, 1);
   const double *even_image = karst_rrb_line_part(rrb, other, pair->image, cross);
   const double *odd_image = karst_rrb_line_part(rrb, other, pair->image, 1 - cross);
-  /* The node west of 2I is 2(I - 1) + 1, and there is none at I = 0; the node east of 2I + 1 is 2(I + 1). */
+  /* The node west of 2I is 2(I - 1) + 1, so that place 0 has no image; the node east of 2I + 1 is 2(I + 1). */
   return karst_rrb_count_unequal(n, even + (pair->apart < 0), even_image) == 0 &&
          karst_rrb_count_unequal(n, odd, odd_image + (pair->apart > 0)) == 0;
 }

@@ -1,7 +1,7 @@
 /* plan.c - the table of the CPU's kernels of the repeated red-black method, and its memory. */
 #include "cpu/rrb/rrb_cpu.h"
 
-/* The band, and where its nodes are. */
+/* Makes the band of the remaining nodes, and finds the place of each. */
 static karst_status plan_rest(karst_context *context, karst_rrb *rrb)
 {
   karst_rrb_cpu *plan = rrb->plan;

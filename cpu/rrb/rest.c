@@ -6,7 +6,7 @@
 
 enum { LANES = 8 };
 
-/* a . b, in sums of its own for every eighth product, so that they are added side by side. */
+/* a . b in eight independent sums, which processors add at the same time. */
 KARST_INLINE double dot(karst_index n, const double *a, const double *b)
 {
   double sum[LANES] = {0}, rest = 0;
@@ -20,8 +20,8 @@ KARST_INLINE double dot(karst_index n, const double *a, const double *b)
 /* The row of the band, so that row[k] is column k. */
 KARST_INLINE int64_t row_at(karst_index width, karst_index q) { return (int64_t)q * (width + 1) + width - q; }
 
-/* Row q, from those before it: u_k = L(q, k) d_k = a(q, k) - sum over p < k of u_p L(k, p) comes first. Returns d_q, or
- * 0 where it is lost in rounding. */
+/* Factors row q from the rows before it, beginning with u_k = L(q, k) d_k = a(q, k) - sum over p < k of u_p L(k, p).
+ * Returns d_q, or 0 if it is lost in rounding. */
 KARST_KERNEL static double karst_rrb_rest_row(karst_index width, double *band, karst_index q)
 {
   const karst_index first = q > width ? q - width : 0;

@@ -3,8 +3,8 @@
  * arrays whose guards and places without a node are 0, so that the loops have unit stride and no branches. */
 
 /* Computes 1 / d, and l = a / d for the four couplings of an eliminated node. A pivot of 0 gives 0. A pivot that is not
- * finite, or positive and so large that 1 / d is 0 as a T, gives NaN. Choosing between two values in place of none
- * would keep compilers from vectorizing. */
+ * finite, or positive and so large that 1 / d is 0 as a T, gives NaN. A choice between two values, instead of
+ * arithmetic with none, would keep compilers from vectorizing. */
 KARST_INLINE void NAME(put_factor)(double d, double a0, double a1, double a2, double a3, T *const *l, int64_t I)
 {
   const double none = d == 0, inverse = 1 / (d + none) - none + 0 * d;

@@ -15,7 +15,8 @@ typedef struct karst_rrb_sweep {
   double *to[KARST_RRB_GROUPS];                      /* and after it, which may be the same */
 } karst_rrb_sweep;
 
-/* How many places of a row have a node, b2 and r2 (0) or b1 and r1 (1); and how many rows, b2 and r1 or b1 and r2. */
+/* The number of places with a node: on axis 0 in a row of b2 or r2 (odd = 0), of b1 or r1 (odd = 1); on axis 1 the rows
+ * of b2 or r1 (0), of b1 or r2 (1). */
 KARST_INLINE int64_t karst_rrb_nodes(const karst_rrb_shape *shape, int axis, int odd)
 {
   return (shape->size[axis] + !odd) / 2;
@@ -49,7 +50,8 @@ KARST_INLINE double karst_rrb_add_lanes(const double *lane)
   return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
-/* Row J of the two black groups of y = S x, pads too, and x . y to the lanes. S, x and y: element (0, 0) of b2. */
+/* Computes row J of both black groups of y = S x, pads too, and adds x . y to the lanes. S, x and y: element (0, 0) of
+ * b2. */
 void karst_rrb_multiply_rows(const karst_rrb_shape *shape, int64_t J, const double *schur, const double *x, double *y,
                              double *lane);
 

@@ -11,14 +11,14 @@
 
 /* The plan of a karst_rrb whose first grids are stored in groups, or of one that is stored node by node altogether. */
 typedef struct karst_rrb_cpu {
-  karst_rrb_arrays arrays; /* of the grids in groups; nothing with grouped = 0, but that of a grid of one node */
+  karst_rrb_arrays arrays; /* of the grids in groups; empty with grouped = 0, except for a grid of one node */
   karst_rrb_naive *naive;  /* grid number grouped and those after it, or NULL */
   double *band;     /* [rest (rest_band + 1)] of what is left: row q has L(q, q - rest_band .. q - 1), then 1 / d */
   double *left;     /* [rest] work space: what is left of a vector */
   int64_t *place;   /* [rest] the element of vector[levels / 2] that each is */
   int threads;      /* that lines has room for */
   double *lines;    /* [karst_rrb_line_elements for each thread] work space of factor, pads 0 */
-  karst_index *row; /* [nx ny] the block row of each node of grid 0, -1: none; NULL: its number */
+  karst_index *row; /* [nx ny] the block row of each node of grid 0, or -1; NULL: its number */
 } karst_rrb_cpu;
 
 /* The data of a row of nodes of a matrix in a line: the parts of karst_rrb_straight, and the images of those
@@ -39,7 +39,7 @@ KARST_INLINE double *karst_rrb_line_part(const karst_rrb *rrb, double *line, int
   return line + (2 * slot + parity) * rrb->shape[0].pitch;
 }
 
-/* The node of grid 0 that node (i, j) of grid m is. */
+/* The number on grid 0 of node (i, j) of grid m. */
 KARST_INLINE karst_index karst_rrb_node(const karst_rrb *rrb, int m, karst_index i, karst_index j)
 {
   return (karst_index)(((int64_t)j << m) * rrb->size[0] + ((int64_t)i << m));
@@ -52,8 +52,7 @@ KARST_INLINE bool karst_rrb_has_node(const karst_rrb *rrb, int m, karst_index i,
   return !plan->row || plan->row[karst_rrb_node(rrb, m, i, j)] >= 0;
 }
 
-/* What a factorization reports of an entry of A that is not finite, in the row of a node, and of a pivot, from 1 / d.
- * */
+/* The outcome for an entry of A in the row of a node that is not finite, and the reason for a bad pivot from 1 / d. */
 static inline karst_rrb_outcome karst_rrb_entry_outcome(karst_index node)
 {
   return (karst_rrb_outcome){KARST_NOT_FINITE, 0, node, -1};

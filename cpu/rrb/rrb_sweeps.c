@@ -62,7 +62,7 @@ static karst_rrb_sweep sweep_of(const karst_rrb_pass *pass)
   return sweep;
 }
 
-/* Row J of b2 of this grid as row J of the next one, places first to first + n - 1, first even. */
+/* Stores row J of b2, places first to first + n - 1, as row J of the next grid. first is even. */
 static void pass_down_row(const struct next *next, int64_t J, int64_t first, int64_t n, const double *row)
 {
   const int64_t array = next->shape->array, at = J / 2 * next->shape->pitch + first / 2;
@@ -138,8 +138,8 @@ void karst_rrb_forward_cpu(karst_context *context, const karst_rrb_pass *pass)
   karst_end(context, &piece);
 }
 
-/* Zeros for what the rows of the two black groups do not write: their guards, and the last row of b1 where the number
- * of rows of nodes is odd. */
+/* Clears what the rows of the two black groups do not write: their guards, and the last row of b1 if the number of rows
+ * of nodes is odd. */
 static void clear_guards(const karst_rrb_sweep *sweep)
 {
   const karst_rrb_shape *shape = sweep->shape;
@@ -188,8 +188,8 @@ static void add_row(const karst_rrb_sweep *sweep, const double *original, int64_
   karst_rrb_add_dot(n, original + sweep->shape->array + at, sweep->to[KARST_RRB_B1] + at, lane);
 }
 
-/* Row J of a thread that has rows begin to end - 1, but r1 of the first one, whose b1 below another thread may be
- * making. b2 of row end is there already. */
+/* Computes row J of a thread with rows begin to end - 1, except r1 of row begin: another thread may still be computing
+ * b1 below it. b2 of rows begin and end is there already. */
 static void backward_row(const karst_rrb_pass *pass, const karst_rrb_sweep *sweep, const struct next *next, int64_t J,
                          int64_t begin, int64_t end)
 {
@@ -202,7 +202,7 @@ static void backward_row(const karst_rrb_pass *pass, const karst_rrb_sweep *swee
   if (J > begin) backward_r1(sweep, J);
 }
 
-/* Segments first to last - 1 of the rows, which are one thread's. */
+/* Goes through the segments first to last - 1 of the rows, which are those of one thread. */
 static void backward_segments(const karst_rrb_pass *pass, const karst_rrb_sweep *sweep, const struct next *next,
                               int first, int last, const double *original, double *partial)
 {

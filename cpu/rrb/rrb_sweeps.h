@@ -16,12 +16,12 @@ typedef struct karst_rrb_pass {
   double *to;
 } karst_rrb_pass;
 
-/* Forward: b1 and b2 less what is eliminated gives them. b2 goes to the next grid; where there is none, as after an odd
- * number of levels, it stays where b1 does. */
+/* Forward: subtracts the contributions of eliminated nodes from b1 and b2. b2 goes to the next grid; without one, as
+ * after an odd number of levels, it stays in to, as b1 does. */
 void karst_rrb_forward_cpu(karst_context *context, const karst_rrb_pass *pass);
 
 /* Backward: the groups of grid m from b2, which is the next grid's vector. Returns original . to on the black nodes,
- * unless original is NULL. Without red it writes also 0 where there is no node. */
+ * unless original is NULL. Without red it also writes 0 to places without a node. */
 double karst_rrb_backward_cpu(karst_context *context, const karst_rrb_pass *pass, const double *original);
 
 #endif

@@ -10,7 +10,7 @@ static karst_rrb_pass pass_of(const karst_rrb *rrb, int m)
   return (karst_rrb_pass){.rrb = rrb, .grid = m, .red = true, .from = vector, .to = vector};
 }
 
-/* What is left of a vector of grid levels / 2. */
+/* Solves for the remaining nodes in a vector of grid levels / 2. */
 static void solve_rest(const karst_rrb *rrb, double *vector)
 {
   const karst_rrb_cpu *plan = rrb->plan;
@@ -19,7 +19,7 @@ static void solve_rest(const karst_rrb *rrb, double *vector)
   for (karst_index q = 0; q < rrb->rest; q++) vector[plan->place[q]] = plan->left[q];
 }
 
-/* The grids from number first on, in place. */
+/* Solves on the grids from number first on, in place. */
 static void solve_grids(karst_context *context, const karst_rrb *rrb, int first)
 {
   const karst_rrb_cpu *plan = rrb->plan;
@@ -48,7 +48,7 @@ void karst_rrb_solve_cpu(karst_context *context, const karst_rrb *rrb, const dou
   karst_rrb_get_cpu(context, &place, z);
 }
 
-/* All on the black nodes of grid 0, in z. */
+/* Does so on the black nodes of grid 0 alone, in z. */
 static void solve_black(karst_context *context, const karst_rrb *rrb, const double *r, double *z, double *dot)
 {
   const karst_rrb_cpu *plan = rrb->plan;

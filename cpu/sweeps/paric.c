@@ -102,7 +102,7 @@ KARST_INLINE void subtract_rows(int b, bool racing, const karst_parilu *s, karst
   }
 }
 
-/* Does the same where row j is much the longer one. It is searched for the columns of the blocks start .. k - 1. */
+/* Does the same if row j is much longer. It is searched for the columns of the blocks start .. k - 1. */
 KARST_INLINE void subtract_rows_by_search(int b, bool racing, const karst_parilu *s, karst_index start, karst_index k,
                                           karst_ilu_workspace *w, double *sum)
 {

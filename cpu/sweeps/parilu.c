@@ -56,8 +56,8 @@ KARST_INLINE void guess(int b, const karst_parilu_pass *pass, karst_index first,
     }
 }
 
-/* Does the work of subtract_row if row p is much the longer one: it is searched for the columns of row i that follow p.
- * k is the number of the block of L_ip. */
+/* Does the work of subtract_row if row p is much longer: it is searched for the columns of row i that follow p. k is
+ * the number of the block of L_ip. */
 KARST_INLINE void subtract_row_by_search(int b, bool racing, const karst_parilu *s, const double *left, karst_index i,
                                          karst_index k, karst_ilu_workspace *w)
 {
