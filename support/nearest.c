@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { LEAST = 2 /* letters that are looked for */ };
+enum { LEAST = 2 /* letters of a name that is compared */ };
 
 /* Names of options may have '_' for '-'. */
 static bool same(char a, char b) { return a == b || ((a == '-' || a == '_') && (b == '-' || b == '_')); }
@@ -31,7 +31,7 @@ static bool begins(const char *text, const char *part, size_t of_part)
   return k == of_part;
 }
 
-/* Whether some letters stand in others. */
+/* Whether whole contains part. */
 static bool is_inside(const char *part, size_t of_part, const char *whole, size_t of_whole)
 {
   for (size_t at = 0; at + of_part <= of_whole; at++)

@@ -156,7 +156,7 @@ struct karst_backend {
 /* All backends; ends with NULL. The first is the host's, with which a context begins. */
 extern const struct karst_backend *const karst_backends[];
 
-/* The backend of a device name such as "cpu", "cuda" or "cuda:1", and the device number; NULL if there is none. */
+/* The backend of a device name such as "cpu", "cuda" or "cuda:1", and the device number; NULL for an unknown name. */
 const struct karst_backend *karst_backend_find(const char *device, int *number);
 
 /* Writes the valid device names for a sentence: "cpu, cuda or cuda:N". */

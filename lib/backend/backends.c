@@ -1,4 +1,5 @@
-/* backends.c - all backends, and which of them a device's name means. A new one adds its name to both lists. */
+/* backends.c - lists the backends, and finds the one that a device's name means. A new one adds its name to both
+ * lists. */
 #include "lib/backend/backend.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@ const struct karst_backend *const karst_backends[] = {
 
 enum { LAST_DEVICE = 999 }; /* the largest N of "cuda:N" */
 
-/* The N of ":N" into *number, 0 where nothing is there. */
+/* Reads the N of ":N" into *number; 0 for an empty text. */
 static bool parse_number(const char *text, int *number)
 {
   char *end;

@@ -107,11 +107,11 @@ KARST_INLINE void karst_block_add_size(int b, const double *restrict a, double *
  *
  * A pivot block is compared with the rounding errors in it, not with its own size: 7 - 35 / 5 is 0, and -4e-15 in
  * doubles. So the block comes with its size, an array like it. If nothing was summed, size is the block itself. If the
- * block is the sum of a block and n products, size is the sum of the absolute values of all n + 1 partial sums, the
- * last of which is the block. Half an epsilon times this, times a small constant, bounds the rounding errors of the sum
- * for any number of products (Higham: Accuracy and Stability of Numerical Algorithms, section 3.3, running error
- * analysis). It is not finite if an entry is not. It does not include errors in the products themselves, from an
- * earlier pivot that had lost digits.
+ * block is the sum of a block and n products, size is the sum of the absolute values of all n + 1 partial sums,
+ * including the block. Half an epsilon times this, times a small constant, bounds the rounding errors of the sum for
+ * any number of products (Higham: Accuracy and Stability of Numerical Algorithms, section 3.3, running error analysis).
+ * It is not finite if an entry is not. It does not include errors in the products themselves, from an earlier pivot
+ * that had lost digits.
  *
  * A block is singular if a pivot of its elimination is lost in these errors: with its rows scaled as below, no
  * candidate in column c exceeds 16 b epsilon times the largest scaled size in the column. The constant below is the 16.

@@ -3,12 +3,12 @@
  *
  * De Jong, van der Ploeg, Ditzel and Vuik, Fine-grain parallel RRB-solver for 5-/9-point stencil problems suitable for
  * GPU-type processors, ETNA 46 (2017), 375-393. Grid 0 is that of the matrix. On each grid the nodes (i, j), counted
- * from 0, fall into four groups, each of coarse[0]-by-coarse[1] places (I, J), some of which may have no node:
+ * from 0, fall into four groups, each of coarse[0]-by-coarse[1] places (I, J); some places may have no node:
  *
  *     b2 (2I, 2J)      b1 (2I + 1, 2J + 1)      r1 (2I + 1, 2J)      r2 (2I, 2J + 1)
  *
  * Level 2m + 1 eliminates r1 and r2 of grid m, level 2m + 2 eliminates b1, and b2 is grid m + 1. A node that is
- * eliminated has four neighbours left, whose couplings are numbered so:
+ * eliminated has four neighbours left. Its couplings with them are numbered:
  *
  *     r1   0 b2(I, J)      1 b2(I + 1, J)    2 b1(I, J - 1)    3 b1(I, J)             west, east, south, north
  *     r2   0 b1(I - 1, J)  1 b1(I, J)        2 b2(I, J)        3 b2(I, J + 1)         west, east, south, north

@@ -36,7 +36,7 @@ struct karst_context {
   char sentence[KARST_SENTENCES][512];
 };
 
-/* An object was made (1) or destroyed (-1), perhaps in several threads at once. */
+/* Counts an object that was made (1) or destroyed (-1). Several threads may call it at once. */
 void karst_count_object(karst_context *context, int change);
 
 /* Records the sentence of an error and returns status, so that a function can end with "return karst_fail(...)". */
@@ -45,9 +45,9 @@ karst_status karst_fail(karst_context *context, karst_status status, const char 
 
 /* The number of sentences so far; it shows whether a call has left one. */
 unsigned karst_failures(const karst_context *context);
-/* Turns the return value of a caller's function into a status with a sentence: the function's own if it left one since
- * there were so many failures, else one that names it, by function and owner one after the other. A value that is not a
- * status becomes KARST_ERROR_ARGUMENT. */
+/* Turns the return value of a caller's function into a status with a sentence: the function's own if karst_failures
+ * exceeds failures, the number before the call; else one that names it as function followed by owner. A value that is
+ * not a status becomes KARST_ERROR_ARGUMENT. */
 karst_status karst_judge(karst_context *context, int returned, unsigned failures, const char *function,
                          const char *owner);
 

@@ -71,8 +71,8 @@ static const char *scan_digits(const char *p, bool fraction, decimal *number)
   return p;
 }
 
-/* Returns where the exponent begins behind the digits that end at p, or NULL where there is none. Fortran leaves the
- * letter out of an exponent of three digits. */
+/* Returns where the exponent begins behind the digits that end at p, or NULL without one. Fortran leaves the letter out
+ * of an exponent of three digits. */
 static const char *find_exponent(const char *p, bool fortran)
 {
   if (*p == 'e' || *p == 'E') return p + 1;
@@ -95,8 +95,8 @@ static const char *scan_exponent(const char *p, decimal *number)
   return p;
 }
 
-/* Gives this thread the C locale, which needs no memory in the libraries of today. Returns it, or 0 where it cannot be
- * made; *program is the locale that the thread had. */
+/* Gives this thread the C locale, which needs no memory in today's libraries. Returns it, or 0 if it cannot be made;
+ * *program is the locale that the thread had. */
 static locale_t enter_plain(locale_t *program)
 {
   const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);

@@ -17,7 +17,7 @@ const char *karst_parse_real(const char *text, double *value);
 const char *karst_parse_fortran(const char *text, double *value);
 
 /* Print as snprintf and vsnprintf do, but numbers as in the C locale. What the library prints goes through them
- * wherever it has a number that is not whole. They return a negative number where there is no memory for a locale. */
+ * wherever it has a number that is not whole. They return a negative number if there is no memory for a locale. */
 int karst_print(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int karst_vprint(char *text, size_t size, const char *format, va_list arguments) __attribute__((format(printf, 3, 0)));
 

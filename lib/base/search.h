@@ -5,7 +5,7 @@
 #include "lib/base/inline.h"
 #include "karst.h"
 
-/* Returns the first index in first .. end - 1 with number[index] >= wanted, or end if there is none. number ascends. */
+/* Returns the first index in first .. end - 1 with number[index] >= wanted, else end. number ascends. */
 KARST_INLINE karst_index karst_lower_bound(const karst_index *number, karst_index first, karst_index end,
                                            karst_index wanted)
 {

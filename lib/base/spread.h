@@ -1,4 +1,4 @@
-/* spread.h - chooses rows of a large matrix to look at. */
+/* spread.h - chooses sample rows of a large matrix. */
 #ifndef KARST_LIB_BASE_SPREAD_H
 #define KARST_LIB_BASE_SPREAD_H
 

@@ -63,7 +63,7 @@ karst_status karst_grid_check_cells(karst_context *context, const karst_index si
   fault[0] = '\0';
   for (karst_index i = 0; i < block_rows; i++)
     if (cell[i] < 0 || cell[i] >= cells) {
-      snprintf(fault, KARST_FAULT_SIZE, "block row %lld is cell %lld of a grid that has %lld", (long long)i,
+      snprintf(fault, KARST_FAULT_SIZE, "block row %lld is cell %lld of a grid that has %lld cells", (long long)i,
                (long long)cell[i], (long long)cells);
       return KARST_SUCCESS;
     }

@@ -1,4 +1,4 @@
-/* grid_find.c - finds the grid of a matrix from its pattern alone: of all rows, or as a guess of some.
+/* grid_find.c - finds the grid of a matrix from its pattern alone: from all rows, or as a guess from some.
  *
  * In natural order two neighbours across a face of an nx-by-ny-by-nz grid are 1, nx or nx ny block rows apart; across
  * edges and corners 1 and nx are added or subtracted. So nx and nx ny are among the distances between block rows and
@@ -13,7 +13,7 @@
 
 enum { DISTANCES_MAX = 13 }; /* number of distances in the largest stencil, of 27 points */
 
-/* The distances above 1 in a pattern, up to DISTANCES_MAX of them; only a pattern that is no grid has more. */
+/* The distances above 1 in a pattern, up to DISTANCES_MAX of them; only a pattern without a grid has more. */
 typedef struct distances {
   int count;
   karst_index distance[DISTANCES_MAX]; /* ascending */
@@ -54,7 +54,8 @@ static distances collect_samples(const karst_matrix *A)
   return d;
 }
 
-/* Where threads have found fewer than there is room for, these are all, else the first ones count. */
+/* If the threads find fewer distances than there is room for, these are all. Otherwise those of the first rows count,
+ * so that the result does not depend on the threads. */
 static distances collect_distances(const karst_matrix *A)
 {
   const karst_index rows = A->block_rows;
@@ -157,7 +158,7 @@ static bool has_couplings(const karst_matrix *A)
   return false;
 }
 
-/* A method that needs a grid takes any for block rows that do not couple; but nothing shows that they are one. */
+/* Any grid fits block rows that do not couple, so that the pattern does not show which one they form. */
 karst_status karst_matrix_find_grid(karst_matrix *matrix)
 {
   karst_grid grid;

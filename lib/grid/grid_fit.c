@@ -1,12 +1,12 @@
-/* grid_fit.c - whether the couplings of a matrix join neighbours of a grid. It looks at patterns; grid.c, on which
- * matrices rely, does not. */
+/* grid_fit.c - checks whether the couplings of a matrix join neighbours of a grid. It reads patterns; grid.c, which
+ * matrices need, does not. */
 #include "lib/grid/grid.h"
 
 #include "lib/base/spread.h"
 #include "lib/base/threads.h"
 
 /* Returns the most axes along which the cells of a coupling of block row i are one apart, or -1 with the column of the
- * first coupling that joins others. */
+ * first coupling that joins cells farther apart. */
 static int row_reach(const karst_matrix *matrix, const karst_grid *grid, karst_index i, karst_index *column)
 {
   const karst_cell here = karst_grid_cell(grid->size, grid->cell ? grid->cell[i] : i);
@@ -21,7 +21,7 @@ static int row_reach(const karst_matrix *matrix, const karst_grid *grid, karst_i
   return most;
 }
 
-/* Returns whether each of the block rows begin .. end - 1 has the columns of the block row before, each one further. */
+/* Returns whether each of the block rows begin .. end - 1 has the columns of the block row before plus one. */
 static bool all_repeat(const karst_matrix *matrix, karst_index begin, karst_index end)
 {
   const karst_index *start = matrix->row_start, *column = matrix->column;
@@ -45,14 +45,14 @@ karst_index karst_matrix_find_new_row(const karst_matrix *matrix, karst_index be
   return i;
 }
 
-/* What the couplings of some block rows need. */
+/* The result for some block rows. */
 struct fit {
   int axes;                /* the most along which cells that couple are one apart */
-  karst_index row, column; /* of the first coupling that does not fit; row: block_rows where all do */
+  karst_index row, column; /* of the first coupling that does not fit; row: block_rows if all do */
 };
 
-/* Looks at the block rows begin .. end - 1. Where the cells are in natural order, a row inside a line whose couplings
- * reach as far as those of the row before needs nothing more than that one does. */
+/* Checks the block rows begin .. end - 1. If the cells are in natural order, it skips each row inside a line whose
+ * columns are those of the row before plus one. */
 static struct fit fit_rows(const karst_matrix *matrix, const karst_grid *grid, karst_index begin, karst_index end)
 {
   struct fit fit = {0, matrix->block_rows, 0};
@@ -74,7 +74,7 @@ static struct fit fit_rows(const karst_matrix *matrix, const karst_grid *grid, k
   return fit;
 }
 
-/* Looks at all rows where they are in device memory, and returns whether that could be done. */
+/* Checks all rows on the device if it has them; returns false if that is not possible. */
 static bool fit_on_device(const karst_matrix *matrix, const karst_grid *grid, struct fit *all)
 {
   const struct karst_backend *backend = matrix->context->backend;
@@ -84,7 +84,7 @@ static bool fit_on_device(const karst_matrix *matrix, const karst_grid *grid, st
   return true;
 }
 
-/* Looks at all rows on the host. */
+/* Checks all rows on the host. */
 static struct fit fit_all(const karst_matrix *matrix, const karst_grid *grid)
 {
   const karst_index rows = matrix->block_rows;

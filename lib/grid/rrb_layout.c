@@ -1,4 +1,4 @@
-/* rrb_layout.c - the grids of the repeated red-black method, the order of what is left after its last level, and the
+/* rrb_layout.c - the grids of the repeated red-black method, the order of the nodes left after its last level, and the
  * memory of all its arrays. See rrb_kernels.h. */
 #include "lib/backend/rrb_kernels.h"
 
@@ -20,7 +20,7 @@ static karst_rrb_shape make_shape(karst_index nx, karst_index ny)
   return shape;
 }
 
-/* The elements of one array on each grid, to the last. */
+/* Counts the elements of one array on each grid, down to the last. */
 static int64_t count_elements(karst_index nx, karst_index ny)
 {
   int64_t elements = 0;
@@ -41,8 +41,8 @@ bool karst_rrb_turns(const karst_index size[2])
 /* The axis along which the nodes that are left are numbered first: the shorter one. */
 static int rest_axis(const karst_index size[2]) { return size[0] <= size[1] ? 0 : 1; }
 
-/* Sets the nodes that are left and their band. In lines of n nodes neighbours are up to n + 1 numbers apart; of the
- * black nodes, of which every two lines have n, those two lines apart are. */
+/* Sets the nodes that are left and their band. In lines of n nodes neighbours are up to n + 1 numbers apart; every two
+ * lines have n black nodes, so that black nodes two lines apart are n numbers apart. */
 static void lay_out_rest(karst_rrb *rrb)
 {
   const karst_index *size = rrb->shape[rrb->levels / 2].size;
@@ -86,13 +86,13 @@ void karst_rrb_rest_node(const karst_rrb *rrb, karst_index q, karst_index *i, ka
   *j = axis == 0 ? line : place;
 }
 
-/* Where an array goes in the allocation: its address once there is one, and how much was given out. */
+/* The allocation, NULL while its size is counted, and how much of it was given out. */
 struct arena {
   double *memory;
   int64_t used;
 };
 
-/* So many elements of an array; each begins at a multiple of 256 bytes. */
+/* Takes the elements of an array, which begins at a multiple of 256 bytes. */
 static void *take(struct arena *arena, int64_t elements, bool single)
 {
   const int64_t doubles = single ? (elements + 1) / 2 : elements;

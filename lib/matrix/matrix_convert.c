@@ -109,7 +109,7 @@ static karst_status gather_blocks(const karst_matrix *A, const double *scalar_va
   status = karst_allocate(context, &row_start, (int64_t)block_rows + 1, sizeof *row_start, "the matrix's row starts");
   if (status) goto fail;
   for (karst_index i = 0; i < block_rows; i++) {
-    row_start[i] = (karst_index)blocks; /* it fits: A has no fewer entries, but for one block of padding */
+    row_start[i] = (karst_index)blocks; /* it fits: A has as many entries, except for one block of padding */
     blocks += gather_row(&m, i, rows, NULL, NULL, NULL);
   }
   row_start[block_rows] = (karst_index)blocks;
@@ -178,7 +178,7 @@ static karst_status split_blocks(const karst_matrix *A, const double *block_valu
   return karst_matrix_adopt(context, (karst_index)rows, 1, rows, row_start, column, value, result);
 }
 
-/* Copies a matrix. Its values do not leave the memory that they live in. */
+/* Copies a matrix. The values stay in the same memory. */
 static karst_status duplicate(const karst_matrix *A, karst_matrix **result)
 {
   karst_status status = karst_matrix_create(A->context, A->block_rows, A->block_size, A->row_start, A->column, A->value,

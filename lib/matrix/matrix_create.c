@@ -1,5 +1,5 @@
-/* matrix_create.c - makes block CSR matrices from a pattern. The checks of a pattern are in matrix_pattern.c, what
- * concerns values alone is in matrix_values.c, and products are in matrix_product.c. */
+/* matrix_create.c - makes block CSR matrices from a pattern. matrix_pattern.c checks patterns, matrix_values.c has the
+ * values, and matrix_product.c the products. */
 #include "lib/matrix/matrix.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static karst_status make(karst_context *context, karst_index block_rows, int blo
   return KARST_SUCCESS;
 }
 
-/* Destroys what was made so far where something failed. */
+/* Destroys an unfinished matrix after a failure. */
 static karst_status keep_or_destroy(karst_status status, karst_matrix **matrix)
 {
   if (!status) return KARST_SUCCESS;
@@ -48,7 +48,7 @@ static karst_status place_pattern(karst_matrix *matrix)
   return place_indices(matrix->context, matrix->blocks, matrix->column, "the matrix's columns", &matrix->device_column);
 }
 
-/* Makes a matrix without values that takes over the arrays of its pattern, which it releases where it fails. */
+/* Makes a matrix without values that takes over the arrays of its pattern, and releases them if it fails. */
 static karst_status adopt_pattern(karst_context *context, karst_index block_rows, int block_size, int64_t rows_unpadded,
                                   karst_index *row_start, karst_index *column, karst_matrix **matrix)
 {
@@ -83,7 +83,7 @@ karst_status karst_matrix_adopt_pattern(karst_context *context, karst_index bloc
   return adopt_pattern(context, block_rows, block_size, karst_layout_scalars(layout), row_start, column, pattern);
 }
 
-/* Tells a matrix what is known of another one on its pattern, or on one that a symmetric permutation makes it. */
+/* Copies what is known of a pattern to a matrix on the same pattern, or on a symmetric permutation of it. */
 static void inherit_rows(const karst_matrix *from, karst_matrix *to)
 {
   const int64_t undiagonal = __atomic_load_n(&from->undiagonal, __ATOMIC_RELAXED);
@@ -105,7 +105,7 @@ karst_status karst_matrix_adopt_permuted(const karst_matrix *A, karst_permuted *
   made->owns_pattern = true;
   permuted->row_start = permuted->column = permuted->device_row_start = permuted->device_column = NULL;
   karst_matrix_widest_row(A);
-  if (karst_matrix_find_missing_diagonal(A) >= 0) status = karst_matrix_fetch_pattern(made); /* should the host look */
+  if (karst_matrix_find_missing_diagonal(A) >= 0) status = karst_matrix_fetch_pattern(made); /* for host searches */
   inherit_rows(A, made);
   return keep_or_destroy(status, pattern);
 }
@@ -158,8 +158,7 @@ static karst_status copy_pattern(karst_matrix *matrix, const karst_index *row_st
   return KARST_SUCCESS;
 }
 
-/* Makes a matrix without values on the caller's pattern. It checks the pattern and all else that both public functions
- * take. */
+/* Makes a matrix without values on the caller's pattern. It checks all arguments that both public functions take. */
 static karst_status make_on_pattern(karst_context *context, karst_index block_rows, int block_size,
                                     const karst_index *row_start, const karst_index *column, karst_ownership ownership,
                                     karst_matrix **matrix)

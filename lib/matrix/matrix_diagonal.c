@@ -1,8 +1,8 @@
-/* matrix_diagonal.c - makes the matrix that has a diagonal block in each block row. The pattern grows on the host, and
- * the values go to their new places where they live. */
+/* matrix_diagonal.c - makes the matrix that has a diagonal block in each block row. The pattern is made on the host;
+ * the values move within their memory. */
 #include "lib/grid/grid.h"
 
-/* Returns the number of blocks of block row i that stand before its diagonal. */
+/* Returns the number of blocks of block row i before its diagonal. */
 static karst_index before_diagonal(const karst_matrix *A, karst_index i)
 {
   karst_index k = A->row_start[i];
@@ -24,7 +24,7 @@ static int64_t count_missing(const karst_matrix *A)
   return missing;
 }
 
-/* Stores the new pattern, and in position[k] where block k of A stands in it. */
+/* Stores the new pattern, and in position[k] the place of block k of A in it. */
 static void extend(const karst_matrix *A, karst_index *row_start, karst_index *column, karst_index *position)
 {
   karst_index end = 0;

@@ -1,5 +1,5 @@
-/* matrix_pattern.c - what a pattern has to be, the host's copy of it, and what is looked for in it:
- * faults, the diagonal, the widest row. */
+/* matrix_pattern.c - checks patterns, fetches them to the host, and searches them for the diagonal and the widest
+ * row. */
 #include "lib/matrix/matrix.h"
 
 #include "lib/base/search.h"
@@ -54,7 +54,7 @@ karst_status karst_matrix_check(karst_context *context, karst_index block_rows, 
   return KARST_SUCCESS;
 }
 
-/* Copies indices to the host, where they are not there yet. */
+/* Copies indices to the host, unless they are there. */
 static karst_status fetch_indices(karst_context *context, int64_t count, const karst_index *memory, const char *what,
                                   karst_index **host)
 {
@@ -69,7 +69,7 @@ karst_status karst_matrix_fetch_pattern(const karst_matrix *matrix)
 {
   karst_matrix *own = (karst_matrix *)matrix, *shape = (karst_matrix *)(matrix->shape ? matrix->shape : matrix);
   karst_context *context = matrix->context;
-  if (own->row_start) return KARST_SUCCESS; /* which comes last */
+  if (own->row_start) return KARST_SUCCESS; /* set last */
   karst_status status =
       fetch_indices(context, shape->blocks, shape->device_column, "the matrix's columns", &shape->column);
   if (!status)
@@ -81,13 +81,13 @@ karst_status karst_matrix_fetch_pattern(const karst_matrix *matrix)
   return KARST_SUCCESS;
 }
 
-/* Returns the number of the diagonal block of block row i, or -1 where there is none. */
+/* Returns the number of the diagonal block of block row i, or -1. */
 static karst_index find_diagonal(const karst_matrix *matrix, karst_index i)
 {
   return karst_find_column(matrix->column, matrix->row_start[i], matrix->row_start[i + 1], i);
 }
 
-/* Returns the first block row without its diagonal block, or block_rows. The device looks where it has the pattern and
+/* Returns the first block row without its diagonal block, or block_rows. The device searches if it has the pattern and
  * can, else the host. */
 static karst_index search_missing_diagonal(const karst_matrix *matrix)
 {

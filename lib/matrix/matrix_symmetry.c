@@ -1,8 +1,8 @@
-/* matrix_symmetry.c - finds out whether the values of a matrix with a symmetric pattern are symmetric.
+/* matrix_symmetry.c - checks whether the values of a matrix with a symmetric pattern are symmetric.
  *
  * Entries that were summed up in another order above the diagonal than below differ by rounding. Entry a_ij of a
- * positive definite matrix is at most sqrt(a_ii a_jj), so differences are measured by that, or by the entries where
- * they are larger: both go along with any scaling of rows and columns that leaves a matrix symmetric. */
+ * positive definite matrix is at most sqrt(a_ii a_jj), so differences are relative to that, or to the entries if these
+ * are larger. A scaling of rows and columns that keeps a matrix symmetric does not change them. */
 #include "lib/matrix/matrix.h"
 
 #include "lib/base/search.h"
@@ -23,8 +23,8 @@ static void measure_diagonal(const karst_matrix *A, const double *value, double 
   }
 }
 
-/* Returns whether two entries differ by more than rounding; size is that of their row times that of their column. What
- * is not finite is not called different. */
+/* Returns whether two entries differ by more than rounding; size is that of their row times that of their column.
+ * Numbers that are not finite count as equal. */
 static bool differ(double a, double b, double size)
 {
   return fabs(a - b) > rounding * fmax(size, fmax(fabs(a), fabs(b)));
@@ -42,7 +42,7 @@ static bool is_transpose(int b, const double *block, const double *other, const 
   return same;
 }
 
-/* Returns whether each block of block row i from the diagonal on is the transpose of its image, if that is there. */
+/* Returns whether each block of block row i from the diagonal on is the transpose of its image, if it has one. */
 static bool is_symmetric_row(const karst_matrix *A, const double *value, const double *size, karst_index i)
 {
   const int b = A->block_size;

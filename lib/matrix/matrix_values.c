@@ -1,8 +1,8 @@
-/* matrix_values.c - the values of a matrix: where they live, which the backend decides, and new ones on the same
+/* matrix_values.c - the values of a matrix: their memory, which the backend chooses, and new values on the same
  * pattern.
  *
- * Values are the backend's own, or a host array in the place that the backend gives it: the array itself where kernels
- * can read host memory, else a copy. Which of these it is, is seen from the addresses alone. */
+ * Values are in memory of the backend, or a host array in the place that the backend gives it: the array itself if
+ * kernels can read host memory, else a copy. The addresses show which. */
 #include "lib/matrix/matrix.h"
 
 static size_t bytes_of(const karst_matrix *matrix) { return (size_t)karst_entries(matrix) * sizeof *matrix->value; }
@@ -62,8 +62,8 @@ static karst_status upload_values(karst_matrix *matrix, const double *value)
   return context->backend->upload(context, matrix->value, value, bytes_of(matrix));
 }
 
-/* The matrix stops referring to the caller's array, and gets values of its own, which are undefined, where it had none
- * but those of the array. */
+/* Makes the matrix stop referring to the caller's array. If it has no copy of that array, it gets undefined values of
+ * its own. */
 static karst_status leave_source(karst_matrix *matrix)
 {
   karst_status status = matrix->value == matrix->source ? karst_matrix_own_values(matrix) : KARST_SUCCESS;
@@ -89,7 +89,7 @@ karst_status karst_matrix_values_changed(karst_matrix *matrix)
 {
   if (!matrix) return KARST_ERROR_ARGUMENT;
   if (matrix->references_value) return upload_values(matrix, matrix->source);
-  matrix->generation++; /* they have been written where they live */
+  matrix->generation++; /* they were written in place */
   return KARST_SUCCESS;
 }
 
@@ -110,7 +110,7 @@ double *karst_matrix_values(karst_matrix *matrix)
   if (!matrix) return NULL;
   if (!matrix->references_value) return matrix->value;
   karst_fail(matrix->context, KARST_ERROR_ARGUMENT,
-             "the matrix refers to an array of the caller: new values are written there, and not by way of the matrix");
+             "the matrix refers to an array of the caller: write new values there");
   return NULL;
 }
 

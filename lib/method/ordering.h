@@ -39,7 +39,7 @@ struct karst_ordering_ops {
   karst_status (*compute)(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling);
   const karst_option *const
       *options; /* lists of rows that fill karst_ordering_settings, NULL after the last; or NULL */
-  bool chooses; /* stands for another ordering, which set-up of a solver chooses by matrix and method */
+  bool chooses; /* the set-up of a solver replaces it by another ordering, chosen by matrix and method */
 };
 
 extern const struct karst_ordering_ops *const karst_ordering_table[]; /* ends with NULL */

@@ -85,8 +85,7 @@ static karst_status check_order(karst_context *context, const struct karst_preco
   if (ops->needs_grid && !karst_has_grid(A))
     return karst_fail(
         context, KARST_ERROR_MATRIX,
-        "%s finds the grid of a matrix only where no ordering permutes its block rows: tell the matrix its grid, or "
-        "keep the natural ordering",
+        "%s finds the grid of a matrix only in natural ordering: give the matrix its grid, or keep that ordering",
         ops->name);
   return ops->shares_matrix ? each_inner(context, ops, options, A, check_order) : KARST_SUCCESS;
 }
@@ -105,7 +104,7 @@ karst_precond_analysis *karst_precond_analysis_hold(karst_precond_analysis *anal
 
 void karst_precond_analysis_release(karst_precond_analysis *analysis)
 {
-  /* The one that goes last sees all that the others have done with it. */
+  /* The last release sees all that the other holders have written. */
   if (!analysis || __atomic_sub_fetch(&analysis->references, 1, __ATOMIC_ACQ_REL) > 0) return;
   karst_context *context = analysis->context;
   analysis->ops->forget(context, analysis->data);
@@ -197,7 +196,7 @@ karst_status karst_precond_update(karst_precond *precond)
   precond->block_row = -1;
   precond->explanation[0] = '\0';
   karst_report_begin_update(&precond->report);
-  precond->generation = -1; /* unless all goes well, the factors are those of no values */
+  precond->generation = -1; /* there are no factors until the update succeeds */
   karst_status status = karst_precond_run_update(precond);
   if (!status) precond->generation = precond->A->generation;
   precond->time_factor = karst_clock() - begin;

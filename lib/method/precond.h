@@ -75,7 +75,7 @@ struct karst_precond_ops {
    * are NULL for a method that shares nothing. */
   karst_status (*analyse)(karst_precond *p);
   void (*forget)(karst_context *context, void *analysis);
-  /* Returns an option that the analysis depends on and that differs between the two settings; NULL if there is none. */
+  /* Returns an option that the analysis depends on and that differs between the two settings; NULL if none does. */
   const char *(*differ)(const void *settings, const void *others);
   /* The pattern half: structure, schedules, memory, without looking at values. Sets data and the info of p, and puts
    * named values. If it fails, destroy releases what it allocated. */

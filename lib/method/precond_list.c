@@ -1,4 +1,4 @@
-/* precond_list.c - the preconditioners that a context has: the library's own, and behind them those registered. */
+/* precond_list.c - the preconditioners that a context has: the library's own, then the registered ones. */
 #include "lib/method/precond.h"
 
 #include <string.h>

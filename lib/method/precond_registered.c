@@ -14,8 +14,7 @@ static karst_status check_outcome(const karst_precond *p)
 {
   if (p->reason != KARST_SOUND && p->reason != KARST_SINGULAR_BLOCK && p->reason != KARST_NOT_FINITE)
     return karst_fail(p->context, KARST_ERROR_ARGUMENT,
-                      "update of the preconditioner %s left the outcome %d, which is "
-                      "none of a factorization",
+                      "update of the preconditioner %s left the outcome %d, which a factorization cannot have",
                       p->ops->name, (int)p->reason);
   if (p->block_row < -1 || p->block_row >= p->A->block_rows)
     return karst_fail(p->context, KARST_ERROR_ARGUMENT, "update of the preconditioner %s named block row %lld of %lld",
@@ -32,12 +31,12 @@ static karst_status update(karst_precond *p)
   if (p->reason == KARST_SOUND) p->block_row = -1;
   status = check_outcome(p);
   if (!status) return KARST_SUCCESS;
-  p->reason = KARST_SOUND; /* karst_precond_outcome tells no rubbish */
+  p->reason = KARST_SOUND; /* karst_precond_outcome returns no invalid reason */
   p->block_row = -1;
   return status;
 }
 
-/* The vectors stand on the stack: an apply takes no memory. The checker does not know that the method writes to z.
+/* The vectors are on the stack: an apply takes no memory. The checker does not know that the method writes to z.
  * NOLINTNEXTLINE(readability-non-const-parameter) */
 static karst_status apply(const karst_precond *p, const double *r, double *z)
 {
@@ -78,7 +77,7 @@ void *karst_precond_user(const karst_precond *precond)
   return precond && precond->ops->registered ? precond->ops->registered->user : NULL;
 }
 
-/* Only a method's own: what the library's preconditioners keep is theirs. */
+/* Only registered methods have data for the caller; the library's own use it themselves. */
 static bool is_registered(const karst_precond *precond) { return precond && precond->ops->registered; }
 
 void *karst_precond_data(const karst_precond *precond) { return is_registered(precond) ? precond->data : NULL; }
@@ -93,7 +92,7 @@ void karst_precond_set_varies(karst_precond *precond, int varies)
   if (is_registered(precond)) precond->varies = varies != 0;
 }
 
-/* Counts of preconditioners inside one another are added up, which overflows with none of these. */
+/* Limits a count, so that the sum over preconditioners inside one another does not overflow. */
 static int64_t clamp(int64_t count)
 {
   const int64_t most = (int64_t)1 << 56;

@@ -1,5 +1,5 @@
-/* precond_timed.c - calls the operations of a preconditioner that cost time, each under a name of its own in the
- * profile of its context while that has one. */
+/* precond_timed.c - runs the operations of a preconditioner, each timed under its own name while the context is
+ * profiled. */
 #include "lib/method/precond.h"
 #include "lib/profile/profile.h"
 

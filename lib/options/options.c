@@ -1,4 +1,4 @@
-/* options.c - see options.h: rows, and sets of values for them. Which rows there are is known to solver/options.c. */
+/* options.c - see options.h: rows, and sets of values for them. solver/options.c knows all rows. */
 #include "lib/options/options.h"
 
 #include "lib/matrix/matrix.h"
@@ -67,7 +67,7 @@ void karst_option_takes(const karst_context *context, const karst_option *row, c
   }
 }
 
-/* The number of a name among those that a row takes; that of the NULL past the last where it is none of them. */
+/* The number of a name among those that a row takes; for an unknown name, that of the NULL past the last. */
 static size_t find_choice(const karst_context *context, const karst_option *row, const char *text)
 {
   const char *name;
@@ -76,7 +76,7 @@ static size_t find_choice(const karst_context *context, const karst_option *row,
   return i;
 }
 
-/* Reads the whole text as a number, which is whole where the row takes integers. */
+/* Reads a text as a number, a whole one if the row takes integers. */
 static bool read_number(const karst_option *row, const char *text, double *number)
 {
   int64_t whole = 0;
@@ -179,7 +179,7 @@ karst_status karst_options_create(karst_context *context, karst_options **option
   if (!context || !options) return karst_missing(context, "the place for the options");
   karst_status status = karst_allocate_zero(context, options, 1, sizeof **options, "options");
   if (status) return status;
-  (*options)->context = context; /* which does not count it: options use no device */
+  (*options)->context = context; /* not counted as an object: options use no device */
   return KARST_SUCCESS;
 }
 
@@ -207,7 +207,7 @@ const char *karst_options_find(const karst_options *options, const char *name)
   return value ? value->text : NULL;
 }
 
-/* A place for one more value. */
+/* Makes room for one more value. */
 static karst_status make_room(karst_options *options)
 {
   if (options->count < options->room) return KARST_SUCCESS;
@@ -265,7 +265,7 @@ karst_status karst_options_inner(karst_context *context, const karst_options *op
   return status;
 }
 
-/* Puts what a text means into the settings. */
+/* Stores a parsed value in the settings. */
 static void store(const karst_context *context, const karst_option *row, const char *text,
                   const karst_option_value *meaning, void *settings)
 {
@@ -297,7 +297,7 @@ karst_status karst_options_check(karst_context *context, const karst_options *op
   return KARST_SUCCESS;
 }
 
-/* What the default of a row means; it is valid. */
+/* The parsed default of a row, which is valid. */
 static karst_option_value default_of(const karst_option *row)
 {
   karst_option_value value = {0};

@@ -26,7 +26,7 @@ static karst_status check_length(karst_context *context, const karst_value *valu
                     value->name, length, size - 1);
 }
 
-/* The entry of a name, or a new one behind the others; NULL where the report is full. */
+/* The entry of a name, or a new one behind the others; NULL if the report is full. */
 static struct karst_report_entry *place_of(karst_report *report, const char *name)
 {
   for (int i = 0; i < report->count; i++)
@@ -34,7 +34,7 @@ static struct karst_report_entry *place_of(karst_report *report, const char *nam
   return report->count < KARST_REPORT_VALUES ? &report->entry[report->count++] : NULL;
 }
 
-/* The caller may pass what a report has given him, so that from and to may be one array. */
+/* from may be to: a caller may pass a text that the report returned. */
 static const char *keep_text(char *to, const char *from)
 {
   memmove(to, from, strlen(from) + 1);

@@ -1,4 +1,4 @@
-/* settings.c - the settings of a method with what they own: paths, and the options of preconditioners inside. */
+/* settings.c - the settings of a method, with the paths and the options of inner preconditioners that they own. */
 #include "lib/options/options.h"
 
 #include <string.h>

@@ -59,8 +59,8 @@ static int find_row(karst_profiler *profiler, const char *what, const char *meth
   int i = 0;
   for (; i < profiler->rows; i++) {
     const struct row *row = &profiler->row[i];
-    const bool alike = row->method && method ? strcmp(row->method, method) == 0 : row->method == method;
-    if (alike && strcmp(row->what, what) == 0) return i;
+    const bool same = row->method && method ? strcmp(row->method, method) == 0 : row->method == method;
+    if (same && strcmp(row->what, what) == 0) return i;
   }
   if (i == ROWS) return ROWS - 1;
   struct row *row = &profiler->row[i];

@@ -13,7 +13,7 @@ static double of_pattern(const karst_matrix *A)
   return of_indices(karst_matrix_blocks(A) + (int64_t)A->block_rows + 1);
 }
 
-/* So many vectors of the matrix's rows. */
+/* count vectors with a scalar for each row of the matrix. */
 static double of_vectors(const karst_matrix *A, int count) { return count * of_scalars(karst_matrix_rows(A)); }
 
 static double of_diagonal(const karst_matrix *A)
@@ -21,7 +21,7 @@ static double of_diagonal(const karst_matrix *A)
   return of_scalars(karst_block_offset(A->block_size, A->block_rows));
 }
 
-/* A matrix and so many vectors. */
+/* A matrix and count such vectors. */
 static double of_product(const karst_matrix *A, int count)
 {
   return of_scalars(karst_entries(A)) + of_pattern(A) + of_vectors(A, count);
@@ -46,7 +46,7 @@ static int count_others(int count, const double *const *with, const double *x, c
   return others;
 }
 
-/* An operation begins; returns the table with the function that does it. */
+/* Begins an operation, and returns the table with its function. */
 static const struct karst_backend *begin(karst_context *context, const char *what, double bytes, karst_timing *timing)
 {
   karst_profile_begin(context, what, NULL, bytes, timing);

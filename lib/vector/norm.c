@@ -25,8 +25,8 @@ typedef bool inspect_function(void *user, int64_t first, int64_t count, const do
 /* Passes n elements of device memory to inspect, piece by piece. y may be NULL. Each piece waits for the device, so
  * that pieces are large if there is memory for it. Lack of memory is not an error here, so that karst_allocate is not
  * used. */
-static karst_status show_device(karst_context *context, int64_t n, const double *x, const double *y,
-                                inspect_function *inspect, void *user)
+static karst_status visit_on_device(karst_context *context, int64_t n, const double *x, const double *y,
+                                    inspect_function *inspect, void *user)
 {
   enum { LARGE = 1 << 17, SMALL = 512 };
   const karst_allocator *allocator = &context->allocator;
@@ -52,10 +52,10 @@ static karst_status show_device(karst_context *context, int64_t n, const double 
   return status;
 }
 
-static karst_status show(karst_context *context, int64_t n, const double *x, const double *y, inspect_function *inspect,
-                         void *user)
+static karst_status visit(karst_context *context, int64_t n, const double *x, const double *y,
+                          inspect_function *inspect, void *user)
 {
-  if (!context->backend->host_memory) return show_device(context, n, x, y, inspect, user);
+  if (!context->backend->host_memory) return visit_on_device(context, n, x, y, inspect, user);
   inspect(user, 0, n, x, y);
   return KARST_SUCCESS;
 }
@@ -86,7 +86,7 @@ karst_status karst_survey_elements(karst_context *context, int64_t n, const doub
 {
   *survey = (karst_survey){.finite = true, .where = -1};
   struct surveyor surveyor = {survey, 0};
-  const karst_status status = show(context, n, x, NULL, survey_piece, &surveyor);
+  const karst_status status = visit(context, n, x, NULL, survey_piece, &surveyor);
   survey->norm = sqrt(surveyor.square);
   return status;
 }
@@ -109,7 +109,7 @@ karst_status karst_survey_bound(karst_context *context, int64_t n, const double 
                                 bool *within)
 {
   struct bound bound = {factor, true};
-  const karst_status status = show(context, n, x, size, check_piece, &bound);
+  const karst_status status = visit(context, n, x, size, check_piece, &bound);
   *within = !status && bound.within;
   return status;
 }

@@ -19,8 +19,8 @@ static inline void karst_sums_dots(karst_context *context, int64_t n, int count,
   context->backend->dots(context, n, count, x, y, result);
 }
 
-/* y = beta y + sign sum_i coefficient[i] x[i] for i < count, beta NULL standing for 1, and norm2 = y . y; with norm2
- * NULL there is no sum. */
+/* y = beta y + sign sum_i coefficient[i] x[i] for i < count, and norm2 = y . y unless norm2 is NULL. beta NULL means
+ * 1. */
 static inline void karst_sums_combine(karst_context *context, int64_t n, int count, double sign,
                                       const double *coefficient, const double *const *x, const double *beta, double *y,
                                       double *norm2)
@@ -28,8 +28,7 @@ static inline void karst_sums_combine(karst_context *context, int64_t n, int cou
   context->backend->combine(context, n, count, sign, coefficient, x, beta, y, norm2);
 }
 
-/* *step = a / b, or 0 where that is not finite, y = y - *step x, norm2 = y . y, and dot = with . y unless with is
- * NULL. */
+/* *step = a / b, or 0 if that is not finite, y = y - *step x, norm2 = y . y, and dot = with . y unless with is NULL. */
 static inline void karst_sums_step(karst_context *context, int64_t n, const double *a, const double *b, double *step,
                                    const double *x, double *y, double *norm2, const double *with, double *dot)
 {

@@ -167,7 +167,7 @@ karst_status karst_vector_copy(const karst_vector *from, karst_vector *to)
   return status;
 }
 
-/* Computes y = y + factor x, or y = factor y where x is NULL. */
+/* Computes y = y + factor x, or y = factor y if x is NULL. */
 static karst_status combine(double factor, const double *x, karst_vector *y)
 {
   karst_context *context = y->context;
