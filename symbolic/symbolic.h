@@ -100,9 +100,9 @@ bool karst_pattern_is_symmetric(karst_context *context, karst_index n, const kar
 karst_status karst_pattern_mirror(karst_context *context, karst_index n, const karst_index *row_start,
                                   const karst_index *column, karst_index **mirror);
 
-/* Does so for the strict lower triangle of any pattern, whose entries are counted row by row, lower_start[i] of them
- * before row i: mirror[l] for entry l = (i,j) is the number of entry (j,i) of the pattern, or -1 where it is missing.
- * Columns ascend and the diagonal is there. *mirror: [lower_start[n]], allocated here. */
+/* Does the same for the strict lower triangle of any pattern, which has lower_start[i] entries before row i: mirror[l]
+ * for entry l = (i,j) is the number of entry (j,i) of the pattern, or -1 if that is missing. Columns ascend, and no
+ * diagonal entry is missing. *mirror: [lower_start[n]], allocated here. */
 karst_status karst_pattern_mirror_lower(karst_context *context, karst_index n, const karst_index *row_start,
                                         const karst_index *column, const karst_index *lower_start,
                                         karst_index **mirror);
@@ -116,7 +116,7 @@ karst_status karst_pattern_symmetrise(karst_context *context, karst_index n, con
                                       const karst_index *column, karst_index **symmetric_start,
                                       karst_index **symmetric_column);
 
-/* The data from which an order is judged: the ordered pattern, the level of its ILU(k), and its tiles, or NULL. */
+/* The data from which a cost is predicted: the ordered pattern, the level of its ILU(k), and its tiles, or NULL. */
 typedef struct karst_order_system {
   karst_index block_rows;
   int block_size, level;
@@ -126,7 +126,7 @@ typedef struct karst_order_system {
   bool level_sets; /* or by level sets, whatever the tiles are */
 } karst_order_system;
 
-/* Returns the bytes that both triangular solves move, where the triangles have so many blocks off the diagonal. */
+/* Returns the bytes that both triangular solves move. blocks: those off the diagonal, of both triangles. */
 int64_t karst_order_bytes(karst_index block_rows, int block_size, int64_t blocks);
 
 /* Computes what the triangular solves cost in an order; see karst_order_cost. */
@@ -142,8 +142,8 @@ typedef struct karst_order_outlook {
 } karst_order_outlook;
 
 /* Estimates from some rows of the pattern if they show a grid, else by a pass over all of it. The factors are those of
- * ILU(distance - 1); the order settings for tiles are respected. level_sets: sweeps do not go by tiles. Takes host
- * memory for a number a block row, and frees it. */
+ * ILU(distance - 1), and tiles have the size of the settings. level_sets: sweeps do not go by tiles. Takes host memory
+ * for one number per block row, and frees it. */
 karst_status karst_order_estimate(const karst_ordering_pattern *pattern, const karst_machine *machine, bool level_sets,
                                   karst_order_outlook *outlook);
 

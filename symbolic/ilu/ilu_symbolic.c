@@ -11,8 +11,8 @@
  * L is the transpose of the U of A^T. If A's pattern is symmetric, the usual case, L is the transpose of U.
  *
  * Each row is searched twice, to count and to store, so that the arrays are allocated with their final size. The search
- * takes two arrays of n indices for each thread, of which the second is touched only as far as a search goes. Without
- * symmetry it also takes A^T, and L twice before U exists.
+ * takes two arrays of n indices for each thread; it touches the second only as far as a search goes. Without symmetry
+ * it also takes A^T, and L twice before U exists.
  *
  * A search may walk many entries that lead to no fill: all rows that pass through a vertex with a long row to its left
  * walk that row. If the walk grows out of proportion to the fill, the search is given up and the rows are merged in
@@ -43,7 +43,7 @@ struct graph {
 };
 
 /* Stores row i of U in found, unsorted, unless found is NULL, and returns its length. Adds the number of entries of A
- * that it has looked at to *walked. seen: [n] is i for the vertices that this search has met. queue: [n] work space. */
+ * that it has read to *walked. seen: [n] is i for the vertices that this search has met. queue: [n] work space. */
 static inline karst_index search_row(const struct graph *A, int level, karst_index i, karst_index *seen,
                                      karst_index *queue, karst_index *found, int64_t *walked)
 {
@@ -98,7 +98,7 @@ static void sort_row(karst_index count, karst_index *row)
   }
 }
 
-/* The entries that are looked at, about: those of A, in each further level some more for each of them. */
+/* Estimates the entries that are read: those of A, and some more for each of them in each further level. */
 static int64_t estimate_work(const struct graph *A, int level)
 {
   enum { MORE = 4, DEEPEST = 8 };
@@ -273,6 +273,7 @@ static karst_status merge_rows(karst_context *context, struct merge *merge, cons
     sort_row(merge->upper_start[i + 1] - merge->upper_start[i], merge->upper.item + merge->upper_start[i]);
   return KARST_SUCCESS;
 }
+
 /* Finds both factors by merging. */
 static karst_status merge(karst_context *context, const struct graph *A, int level, karst_ilu_pattern *pattern)
 {

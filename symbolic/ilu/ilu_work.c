@@ -19,7 +19,7 @@ double karst_ilu_pattern_products(const karst_ilu_pattern *pattern)
   return products;
 }
 
-/* Elimination of p gives each row below it that has column p all columns of row p behind it. */
+/* Eliminating p gives each row below p that has column p all columns of row p beyond p. */
 karst_status karst_ilu_least_blocks(karst_context *context, karst_index n, const karst_index *row_start,
                                     const karst_index *column, double *blocks)
 {

@@ -120,7 +120,7 @@ finish:
 karst_status karst_pattern_mirror_lower(karst_context *context, karst_index n, const karst_index *row_start,
                                         const karst_index *column, const karst_index *lower_start, karst_index **mirror)
 {
-  karst_index *image = NULL, *next = NULL; /* next: [n] the first entry of each row that may be an image yet */
+  karst_index *image = NULL, *next = NULL; /* next: [n] the first entry of each row that may still be an image */
   karst_status status;
   *mirror = NULL;
   if ((status = karst_allocate(context, &image, lower_start[n], sizeof *image, "the mirror image of a pattern")) ||
@@ -162,7 +162,7 @@ static karst_index merge_sorted_rows(karst_index i, const karst_index *a, const 
   return count;
 }
 
-/* The same for A and its transpose by rows, which is NULL where A is symmetric. */
+/* The same for A and its transpose by rows, which is NULL if A is symmetric. */
 static karst_index symmetrise_row(karst_index i, const karst_index *row_start, const karst_index *column,
                                   const karst_index *t_start, const karst_index *t_column, karst_index *merged)
 {

@@ -190,7 +190,7 @@ static karst_status plan_plain(karst_context *context, const struct sweep *sweep
   return KARST_SUCCESS;
 }
 
-/* Plans runs that are tiles, or chains where tiling is NULL. */
+/* Plans runs that are tiles, or chains if tiling is NULL. */
 static karst_status plan_levels(karst_context *context, const struct sweep *sweep, const karst_tiling *tiling,
                                 int threads, karst_schedule *schedule)
 {

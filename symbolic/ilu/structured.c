@@ -12,7 +12,7 @@ static int find_place(const karst_index neighbour[KARST_PLACES], karst_index the
   return place;
 }
 
-/* Finds the place of each block of block row i. Returns the first block that has none, or the end of the row. */
+/* Finds the place of each block of block row i. Returns the first block without a place, or the end of the row. */
 static karst_index place_row(const karst_matrix *A, const karst_grid *grid, karst_index i, uint32_t *place)
 {
   const karst_cell here = karst_grid_cell(grid->size, grid->cell ? grid->cell[i] : i);

@@ -180,7 +180,7 @@ static karst_index list_rows(const struct sorting *s, const karst_index at[3], k
 }
 
 /* Measures and colours the boxes of a part, and counts those of each colour that have rows. */
-static void look_at_boxes(struct sorting *s, int part)
+static void measure_boxes(struct sorting *s, int part)
 {
   const karst_index end = (karst_index)karst_share(s->tiles, part + 1, s->parts);
   karst_index *count = s->cursor + (int64_t)part * s->boxes->colours;
@@ -222,7 +222,7 @@ static void place_boxes(struct sorting *s, int part, karst_index *start)
   }
 }
 
-/* Looks at the boxes of all parts or, where start is given, puts them in their places. */
+/* Measures the boxes of all parts or, if start is given, puts them in their places. */
 static void go_through_boxes(karst_context *context, int64_t work, struct sorting *s, karst_index *start)
 {
   karst_piece piece = karst_begin_at_most(context, KARST_KIND_ONCE, work, s->parts);
@@ -233,7 +233,7 @@ static void go_through_boxes(karst_context *context, int64_t work, struct sortin
       if (start)
         place_boxes(s, p, start);
       else
-        look_at_boxes(s, p);
+        measure_boxes(s, p);
     karst_part_end(&piece, &part);
   }
   karst_end(context, &piece);

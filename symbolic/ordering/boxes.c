@@ -53,7 +53,7 @@ static void number_tiles(karst_index rows, const karst_tile_boxes *boxes, karst_
   }
 }
 
-/* The rows in the order of their cells, unless they are in it already. */
+/* Lists the rows in the order of their cells, unless they have it already. */
 static karst_status list_cells(karst_context *context, karst_index rows, const karst_grid *grid, karst_tile_set *set)
 {
   const karst_index cells = karst_grid_cells(grid->size);

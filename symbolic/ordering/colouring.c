@@ -17,8 +17,8 @@
 
 #include <string.h>
 
-/* Colours of a cycle beyond those that are needed, which it tries first, and how often it tries, an eighth longer each
- * time; it has at most half as many more, and MORE. */
+/* The first cycle has MORE colours than are needed. Each further one of TRIALS is an eighth longer, up to half as many
+ * colours again and MORE. */
 enum { MORE = 2, TRIALS = 4 };
 
 static const char what[] = "the colours of an ordering";
@@ -194,7 +194,7 @@ finish:
 }
 
 /* Gives each vertex the first colour of the cycle that is free behind those of its neighbours before it. level: the
- * colour of each vertex, and the colours of all turns of the cycle before it. used: [colours]. Returns false where a
+ * colour of each vertex, and the colours of all turns of the cycle before it. used: [colours]. Returns false if a
  * vertex finds none. */
 static bool colour_in_cycle(const karst_graph *graph, karst_index colours, karst_index *used, karst_index *level)
 {

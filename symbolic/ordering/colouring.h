@@ -4,7 +4,7 @@
 
 #include "symbolic/symbolic.h"
 
-/* An undirected graph: each edge stands in the lists of both of its ends, and no vertex is its own neighbour. */
+/* An undirected graph: each edge is in the lists of both its ends, and no vertex is its own neighbour. */
 typedef struct karst_graph {
   karst_index vertices;
   karst_index *start;     /* [vertices + 1] */
@@ -30,9 +30,9 @@ static inline bool karst_graph_is_hub(const karst_graph *graph, karst_index hub_
 karst_status karst_list_groups(karst_context *context, karst_index count, const karst_index *group, karst_index groups,
                                karst_index *first, karst_index *member);
 
-/* Makes the graph of groups of vertices: two are neighbours where vertices of theirs are joined by at most distance
- * edges between vertices that have groups. group: [vertices] of each vertex, or -1. Where that graph would be many
- * times larger than the first one, *distance is lowered until it is not; it stays at least 1. */
+/* Makes the graph of groups of vertices: two are neighbours if a path of at most distance edges, between vertices that
+ * have groups, joins vertices of theirs. group: [vertices] of each vertex, or -1. If that graph would be many times
+ * larger than the first one, *distance is lowered until it is not; it stays at least 1. */
 karst_status karst_graph_of_groups(karst_context *context, const karst_graph *graph, karst_index groups,
                                    const karst_index *group, int *distance, karst_graph *result);
 

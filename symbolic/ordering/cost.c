@@ -52,8 +52,8 @@ struct chains {
   float *time;        /* [rows] when a row is done, in seconds */
 };
 
-/* Goes through the rows in order. Without tiles each row is one. outer, inner: seconds from a row of another tile to
- * one that waits for it, and from one of the same tile. */
+/* Goes through the rows in order. Without tiles each row is a tile. outer, inner: seconds from a row of another tile,
+ * or of the same tile, to a row that waits for it. */
 static void follow(karst_index n, const struct triangle *L, float outer, float inner, struct chains *c,
                    karst_order_cost *cost)
 {

@@ -20,7 +20,7 @@ enum { NEAR_COLOURS = 8 }; /* of tiles that grow, whose neighbours lie all aroun
 
 /* The grid of a pattern. */
 struct shape {
-  karst_grid grid; /* size[0] = 0: there is none */
+  karst_grid grid; /* size[0] = 0: no grid */
   bool corners;    /* couplings across edges and corners, too */
 };
 

@@ -27,11 +27,11 @@ double karst_order_reach(karst_index rows, const karst_index *row_start, const k
   return entries > 0 ? sum / entries : 0;
 }
 
-/* Rows from which on the order is estimated; rows to look at, the steps from each, and the most that they may find. */
+/* MANY rows or more have their order estimated, from SAMPLES rows, STEPS steps and at most MOST_NEAR rows from each. */
 enum { MANY = 100000, SAMPLES = 16, STEPS = 8, MOST_NEAR = 16384 };
 
-/* Adds the rows within STEPS / 2 and STEPS steps of row i to near. seen: [block_rows] false, as it is afterwards.
- * queue: [MOST_NEAR]. Returns false where there are too many. */
+/* Adds the rows within STEPS / 2 and STEPS steps of row i to near. seen: [block_rows] false on entry and on return.
+ * queue: [MOST_NEAR]. Returns false if there are too many. */
 static bool count_near(const karst_ordering_pattern *pattern, karst_index i, bool *seen, karst_index *queue,
                        double near[2])
 {

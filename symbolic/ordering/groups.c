@@ -1,8 +1,8 @@
 /* groups.c - the graph of a pattern, and that of groups of its vertices that fill may tie together.
  *
- * An entry of level k of an incomplete factor stands for a path of at most k + 1 edges whose inner vertices come before
- * both ends (Rose and Tarjan; Hysom and Pothen). Groups that no path of that length joins are therefore independent in
- * the factors. */
+ * An entry of level k of an incomplete factor corresponds to a path of at most k + 1 edges whose inner vertices come
+ * before both ends (Rose and Tarjan; Hysom and Pothen). Groups that no path of that length joins are therefore
+ * independent in the factors. */
 #include "config.h"
 
 #include "symbolic/ordering/colouring.h"
@@ -10,10 +10,10 @@
 
 #include <string.h>
 
-/* A graph of groups may have so many times the entries of the first graph, and the search for them may take so many
+/* A graph of groups may have GROWTH times the entries of the first graph, and the search for them may take PATIENCE
  * times as long as a pass over it. */
 enum { GROWTH = 32, PATIENCE = 1000, LEAST = 4096 };
-/* The threads of the search take at most about so many numbers a vertex. */
+/* The threads of the search together take about so many numbers per vertex at most. */
 enum { NUMBERS = 16 };
 /* A hub has so many times the mean degree, and at least so many neighbours. */
 enum { HUB_RATIO = 8, HUB_LEAST = 64 };
@@ -146,7 +146,7 @@ static void search_groups(const struct walk *walk, struct trail *t, karst_index 
   }
 }
 
-/* Searches from the groups of a thread, and counts the neighbours of each in start[g + 1], or stores them. Ends where
+/* Searches from the groups of a thread, and counts the neighbours of each in start[g + 1], or stores them. Ends if
  * there are too many. */
 static void search_share(const struct walk *walk, int thread, int team, karst_index *start, karst_index *neighbour,
                          struct trail *t)
@@ -188,7 +188,7 @@ static bool search_all(karst_context *context, const struct walk *walk, karst_in
   return walk->distance == 1 || (total <= walk->most && looks <= walk->most_looks);
 }
 
-/* Gets memory for a search, and for as many threads as a few numbers a vertex are enough for. */
+/* Takes memory for a search, for as many threads as NUMBERS numbers per vertex allow. */
 static karst_status begin_walk(karst_context *context, struct walk *walk)
 {
   const karst_graph *graph = walk->graph;

@@ -29,7 +29,7 @@ static const char what[] = "the tiles of an ordering";
 /* A row with so much of the strongest coupling is taken into the tile even if it is not ready. */
 static const float much = 0.7f;
 
-/* Arrays of all rows, of which a part uses its own places. */
+/* Arrays over all rows; each part uses its own places. */
 struct field {
   karst_context *context;
   const karst_graph *graph;
@@ -41,7 +41,7 @@ struct field {
   karst_index *place;   /* [vertices] where it is in the heap, -1: it is not */
   karst_index *before;  /* [vertices] coupled rows before it, of its part, that have no tile */
   karst_index *heap;    /* [vertices] */
-  karst_index *later;   /* [vertices] those that a tile has left behind ready, each once */
+  karst_index *later;   /* [vertices] ready rows that a tile has left behind, each once */
   bool *listed;         /* [vertices] whether it is in later */
 };
 
@@ -116,7 +116,7 @@ static void take_in(struct growth *g, karst_index v, karst_index tile, karst_ind
   }
 }
 
-/* The next vertex to begin with: what tiles have left behind comes first. Returns -1 where all have a tile. */
+/* Returns the next vertex to begin with, first of those that tiles have left behind; -1 if all have a tile. */
 static karst_index find_seed(struct growth *g)
 {
   const karst_index *tile = g->f->tile;

@@ -45,8 +45,8 @@ static karst_status no_memory(karst_context *context, karst_index count)
                     (long long)count);
 }
 
-/* Stores the graph of the count vertices of set in part_start and part_neighbour. Returns the number of its edges, each
- * of which stands there twice. */
+/* Stores the graph of the count vertices of set in part_start and part_neighbour. Returns twice the number of its
+ * edges. */
 static idx_t extract(const struct dissection *d, const karst_index *set, karst_index count)
 {
   idx_t edges = 0;
@@ -140,7 +140,7 @@ static void divide(const struct dissection *d, karst_index *set, karst_index cou
 }
 
 /* Divides all sets. They wait in the order of their vertices, and the last one is taken first. A set without edges
- * stays as it is, and so does one that METIS cannot divide, such as all vertices of a full matrix. */
+ * keeps its order, and so does one that METIS cannot divide, such as all vertices of a full matrix. */
 static karst_status dissect(karst_context *context, const struct dissection *d)
 {
   karst_index sets = 1, end = d->n, first[4];

@@ -10,7 +10,7 @@
 
 enum { SHORT = 32 }; /* entries of the longest row that is sorted by insertion */
 
-/* Reports the first invalid entry of the permutation, if there is one. inverse: [n], from karst_permutation_invert. */
+/* Reports the first invalid entry of the permutation, if any. inverse: [n], from karst_permutation_invert. */
 static karst_status find_fault(karst_context *context, karst_index n, const karst_index *permutation,
                                karst_index *inverse)
 {
@@ -28,7 +28,7 @@ static karst_status find_fault(karst_context *context, karst_index n, const kars
   return KARST_SUCCESS;
 }
 
-/* Counts the entries in range that do not find themselves. If all do, they are all different. */
+/* Counts the entries whose inverse is another entry. If there are none, all entries differ. */
 static karst_index count_repeated(karst_context *context, karst_index n, const karst_index *permutation,
                                   const karst_index *inverse)
 {
@@ -57,7 +57,7 @@ karst_status karst_permutation_invert(karst_context *context, karst_index n, con
       if (from < 0 || from >= n)
         faults++;
       else
-        __atomic_store_n(&inverse[from], i, __ATOMIC_RELAXED); /* by two threads where an entry comes twice */
+        __atomic_store_n(&inverse[from], i, __ATOMIC_RELAXED); /* by two threads if an entry comes twice */
     }
     karst_part_end(&piece, &part);
   }

@@ -145,7 +145,7 @@ karst_status karst_strength_of_edges(const karst_ordering_pattern *pattern, cons
   return status;
 }
 
-/* Returns the axis along which cells are neighbours, or -1 where they do not have a common face. */
+/* Returns the axis along which cells are neighbours, or -1 if they do not have a common face. */
 static int find_axis(const karst_grid *grid, karst_index i, karst_index j)
 {
   const karst_cell a = karst_grid_cell(grid->size, grid->cell ? grid->cell[i] : i);

@@ -69,8 +69,8 @@ karst_index karst_tile_set_size(const karst_ordering_pattern *pattern, bool host
   return b > 1 ? MEDIUM : share_rows(n, TILES, LEAST, MOST);
 }
 
-/* Makes tiles on a graph: boxes of the grid, if there is one, else tiles that grow. source: as karst_strength_of_edges
- * has it. */
+/* Makes tiles on a graph: boxes of the grid, or tiles that grow if grid is NULL. source: see
+ * karst_strength_of_edges. */
 static karst_status make_by_graph(const karst_ordering_pattern *pattern, const karst_grid *grid,
                                   const karst_index *source, karst_index most, karst_tile_set *set)
 {
@@ -137,7 +137,7 @@ static karst_index count_apart(const karst_grid *grid, karst_index i, karst_inde
 
 /* Whether a grid is usable although some couplings do not fit it, as those of wells or of wide stencils: most of the
  * sampled rows couple only to near cells. */
-static bool grid_serves(const karst_ordering_pattern *pattern, const karst_grid *grid)
+static bool is_grid_usable(const karst_ordering_pattern *pattern, const karst_grid *grid)
 {
   enum { SAMPLES = 2048, NEAR = 3, TENTH = 10 };
   const karst_index n = pattern->block_rows, samples = n < SAMPLES ? n : SAMPLES;
@@ -160,12 +160,12 @@ karst_status karst_order_tiles(const karst_ordering_pattern *pattern, karst_inde
   const bool grown = pattern->settings.tile_shape == KARST_TILES_GROWN;
   if (grown || !karst_tiles_find_grid(pattern, &grid, &stencil)) return order_grown(pattern, most, permutation, tiling);
   if (stencil) return order_boxes(pattern, &grid, (karst_stencil)stencil, most, permutation, tiling);
-  if (!grid_serves(pattern, &grid)) {
+  if (!is_grid_usable(pattern, &grid)) {
     karst_ordering_pattern without = *pattern;
     without.grid = NULL;
     karst_notify(pattern->context, KARST_MESSAGE_WARNING,
-                 "the couplings are not those of the grid %lldx%lldx%lld, which tiles leave aside",
-                 (long long)grid.size[0], (long long)grid.size[1], (long long)grid.size[2]);
+                 "the couplings do not fit the grid %lldx%lldx%lld, so tiles do not use it", (long long)grid.size[0],
+                 (long long)grid.size[1], (long long)grid.size[2]);
     return karst_order_tiles(&without, permutation, tiling);
   }
   karst_status status = make_by_graph(pattern, &grid, NULL, most, &set);

@@ -28,25 +28,24 @@ void karst_tile_set_destroy(karst_context *context, karst_tile_set *set);
 karst_status karst_tiling_sort(karst_context *context, karst_index rows, const karst_tile_set *set,
                                karst_index *permutation, karst_tiling *tiling);
 
-/* Gives the rows from hub_degree neighbours on, which lose the tile that they have, tiles of at most most rows of their
- * own, behind the others. *first: the first of these tiles. */
+/* Moves the rows with hub_degree neighbours or more to tiles of their own, of at most most rows, behind the others.
+ * *first: the first of these tiles. */
 void karst_tile_set_put_hubs(const karst_graph *graph, karst_index hub_degree, karst_index most, karst_tile_set *set,
                              karst_index *first);
 
-/* Colours the tiles greedily: those before number hubs by the graph of tiles at a distance, and each behind it with a
- * colour of its own, behind the others. Says where the distance has to be lowered. */
+/* Colours the tiles before number hubs greedily, by the graph of tiles at a distance, and gives each of the others a
+ * further colour of its own. A warning says if the distance had to be lowered. */
 karst_status karst_tile_set_colour(karst_context *context, const karst_graph *graph, karst_index hubs, int distance,
                                    karst_tile_set *set);
 
-/* Computes how strong the edges of the graph of a pattern are: for each entry of graph->neighbour the mean of how
- * strong both couplings are, each relative to the strongest one of its block row; 1 where the pattern has no matrix.
- * source[k]: which entry of the matrix entry k of the pattern is; NULL: k. *strength: [graph->start[vertices]],
- * allocated here. */
+/* Computes the strength of the edges of a pattern's graph: for each entry of graph->neighbour the mean strength of both
+ * couplings, each relative to the strongest one of its block row; 1 if the pattern has no matrix. source[k]: which
+ * entry of the matrix entry k of the pattern is; NULL: k. *strength: [graph->start[vertices]], allocated here. */
 karst_status karst_strength_of_edges(const karst_ordering_pattern *pattern, const karst_graph *graph,
                                      const karst_index *source, float **strength);
 
-/* Estimates strength[axis]: how strong couplings along each axis of a grid are, on average over rows that are spread
- * over the matrix; 1 where there are none, and where the pattern has no matrix. */
+/* Estimates strength[axis], the mean strength of couplings along each axis of a grid, from rows spread over the matrix;
+ * 1 without such couplings or without a matrix. */
 karst_status karst_strength_along_axes(const karst_ordering_pattern *pattern, const karst_grid *grid,
                                        double strength[3]);
 
@@ -57,14 +56,14 @@ karst_matrix karst_pattern_view(const karst_ordering_pattern *pattern);
  * karst_stencil, or 0 if the pattern does not fit. Returns false without a grid. */
 bool karst_tiles_find_grid(const karst_ordering_pattern *pattern, karst_grid *grid, int *stencil);
 
-/* A grid cut into boxes, which have numbers as cells have. */
+/* A grid cut into boxes, which are numbered as cells are. */
 typedef struct karst_tile_boxes {
   const karst_grid *grid;
   karst_index side[3], pieces[3]; /* cells along an axis of a box, and boxes; the last one may be shorter */
   int strong;                     /* the axis along which couplings are much stronger than along the others; -1: none */
   karst_index colours;
-  karst_index factor[3]; /* box (x, y, z) has the colour (factor . (x, y, z)) mod colours; all 0: as period has it */
-  karst_index period[3]; /* the colours are those of a box of so many boxes, which repeats */
+  karst_index factor[3]; /* box (x, y, z) has the colour (factor . (x, y, z)) mod colours; all 0: see period */
+  karst_index period[3]; /* otherwise the colours repeat along each axis after this many boxes */
 } karst_tile_boxes;
 
 void karst_tile_boxes_cut(const karst_grid *grid, const karst_index side[3], karst_tile_boxes *boxes);
@@ -73,9 +72,9 @@ void karst_tile_boxes_cut(const karst_grid *grid, const karst_index side[3], kar
 karst_status karst_tile_boxes_choose(const karst_ordering_pattern *pattern, const karst_grid *grid, karst_index most,
                                      karst_tile_boxes *boxes);
 
-/* Chooses the colours of boxes by where they are, such that no path of at most distance couplings of the stencil joins
- * two of one colour. Where there are many boxes it takes more colours than the fewest: six instead of four in a plane,
- * with fill in a 7-point grid; others where as many boxes for each are left as the host, or else a GPU, is to have. */
+/* Chooses the colours of boxes by their positions, so that no path of at most distance couplings of the stencil joins
+ * two of one colour. It takes more than the fewest colours, to save iterations, if karst_tile_set_least boxes remain
+ * for each; in a plane of a 7-point grid with fill, if 10 do. */
 void karst_tile_boxes_colour(karst_stencil stencil, int distance, bool host, karst_tile_boxes *boxes);
 
 /* Sorts boxes by colour and rows by box and cell: permutation and tiling as karst_ordering_ops has them. */
@@ -86,21 +85,22 @@ karst_status karst_tile_boxes_sort(karst_context *context, karst_index rows, con
 karst_status karst_tile_set_cut(const karst_ordering_pattern *pattern, const karst_grid *grid, karst_index most,
                                 karst_tile_set *set);
 
-/* Estimates from some rows the average distance of the rows of an entry's two ends, in a large pattern. */
+/* Returns the average distance between the row and the column of an entry, in a large pattern as some rows show it. */
 double karst_order_reach(karst_index rows, const karst_index *row_start, const karst_index *column);
 
 /* The pattern that tiles grow on: that of the matrix, or the one in the order of RCM. */
 typedef struct karst_ground {
   karst_ordering_pattern pattern;
-  karst_index *sequence; /* [block_rows] the rows of the matrix in its order; NULL: they have it already */
+  karst_index *sequence; /* [block_rows] the rows of the matrix in the order of the pattern; NULL: they have it
+                          * already */
   karst_index *row_start, *column, *source; /* as karst_pattern_permute makes them, or NULL */
 } karst_ground;
 
-/* Chooses the order of RCM where that brings coupled rows much nearer to each other. */
+/* Chooses the order of RCM if that brings coupled rows much nearer to each other. */
 karst_status karst_ground_choose(const karst_ordering_pattern *pattern, karst_ground *ground);
 void karst_ground_destroy(karst_ground *ground);
 
-/* Grows tiles of at most most rows along strong couplings. Rows from hub_degree neighbours on stay without a tile. */
+/* Grows tiles of at most most rows along strong couplings. Rows with hub_degree neighbours or more get no tile. */
 karst_status karst_tile_set_grow(karst_context *context, const karst_graph *graph, const float *strength,
                                  karst_index hub_degree, karst_index most, karst_tile_set *set);
 

@@ -14,9 +14,9 @@ void karst_tile_set_destroy(karst_context *context, karst_tile_set *set)
   *set = (karst_tile_set){0};
 }
 
-/* Sorts the tiles that have rows by colour. tile: [tiles] those of all tiles sorted by colour, without the others
- * afterwards; colour: [colours + 1] where each colour begins in it; first: [tiles + 1] the places of rows sorted by
- * tile. Fills the tiling. */
+/* Sorts the tiles that have rows by colour. tile: [tiles] all tiles sorted by colour, on return those with rows;
+ * colour: [colours + 1] where each colour begins in it; first: [tiles + 1] the places of rows sorted by tile. Fills the
+ * tiling. */
 static void sort_tiles(const karst_tile_set *set, const karst_index *colour, const karst_index *first,
                        karst_index *tile, karst_tiling *tiling)
 {
