@@ -58,20 +58,17 @@ KARST_INLINE void load_rows(int b, const double *A, const double *value, karst_i
   }
 }
 
-#define INSTANCE(B)                                                                                                    \
-  KARST_KERNEL static void load_rows_##B(const double *A, const double *value, karst_ilu *ilu, karst_index first,      \
-                                         karst_index last, karst_ilu_workspace *w, karst_thread_outcome *f)            \
+#define INSTANCE(NAME, B)                                                                                              \
+  KARST_KERNEL static void load_rows_##NAME(const double *A, const double *value, karst_ilu *ilu, karst_index first,   \
+                                            karst_index last, karst_ilu_workspace *w, karst_thread_outcome *f)         \
   {                                                                                                                    \
     load_rows(B, A, value, ilu, first, last, w, f);                                                                    \
   }
-KARST_BLOCK_SIZES(INSTANCE)
+#define INSTANCES(B) INSTANCE(B, B)
+KARST_BLOCK_SIZES(INSTANCES)
+INSTANCE(any, ilu->block_size)
+#undef INSTANCES
 #undef INSTANCE
-
-KARST_KERNEL static void load_rows_any(const double *A, const double *value, karst_ilu *ilu, karst_index first,
-                                       karst_index last, karst_ilu_workspace *w, karst_thread_outcome *f)
-{
-  load_rows(ilu->block_size, A, value, ilu, first, last, w, f);
-}
 
 karst_status karst_ilu_load_cpu(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
                                 karst_factor_outcome *outcome)

@@ -49,33 +49,23 @@ KARST_INLINE void backward(int b, const karst_ilu *ilu, karst_index first, karst
   }
 }
 
-#define INSTANCE(B)                                                                                                    \
-  KARST_KERNEL static void forward_##B(const karst_ilu *ilu, karst_index first, karst_index last, const double *r,     \
-                                       double *z)                                                                      \
+#define INSTANCE(NAME, B)                                                                                              \
+  KARST_KERNEL static void forward_##NAME(const karst_ilu *ilu, karst_index first, karst_index last, const double *r,  \
+                                          double *z)                                                                   \
   {                                                                                                                    \
     forward(B, ilu, first, last, r, z);                                                                                \
   }                                                                                                                    \
-  KARST_KERNEL static void backward_##B(const karst_ilu *ilu, karst_index first, karst_index last, const double *r,    \
-                                        double *z)                                                                     \
+  KARST_KERNEL static void backward_##NAME(const karst_ilu *ilu, karst_index first, karst_index last, const double *r, \
+                                           double *z)                                                                  \
   {                                                                                                                    \
     (void)r;                                                                                                           \
     backward(B, ilu, first, last, z);                                                                                  \
   }
-KARST_BLOCK_SIZES(INSTANCE)
+#define INSTANCES(B) INSTANCE(B, B)
+KARST_BLOCK_SIZES(INSTANCES)
+INSTANCE(any, ilu->block_size)
+#undef INSTANCES
 #undef INSTANCE
-
-KARST_KERNEL static void forward_any(const karst_ilu *ilu, karst_index first, karst_index last, const double *r,
-                                     double *z)
-{
-  forward(ilu->block_size, ilu, first, last, r, z);
-}
-
-KARST_KERNEL static void backward_any(const karst_ilu *ilu, karst_index first, karst_index last, const double *r,
-                                      double *z)
-{
-  (void)r;
-  backward(ilu->block_size, ilu, first, last, z);
-}
 
 /* Takes the runs of one level in parallel, level after level. A single thread takes the rows as they come. */
 static void sweep_runs(karst_context *context, karst_kind kind, const karst_schedule *schedule, sweep_function *rows,

@@ -81,43 +81,30 @@ const char *karst_reason_text(karst_reason reason)
 
 const char *karst_version(void) { return PACKAGE_VERSION; }
 
-#if KARST_INDEX_BITS == 64
-#define INDEX_FEATURE "64-bit indices"
-#else
-#define INDEX_FEATURE "32-bit indices"
-#endif
-#ifdef HAVE_OPENMP
-#define OPENMP_FEATURE ", OpenMP"
-#else
-#define OPENMP_FEATURE ""
-#endif
-#ifdef HAVE_CUDA
-#define CUDA_FEATURE ", CUDA"
-#else
-#define CUDA_FEATURE ""
-#endif
-#ifdef HAVE_AMD
-#define AMD_FEATURE ", AMD"
-#else
-#define AMD_FEATURE ""
-#endif
-#ifdef HAVE_METIS
-#define METIS_FEATURE ", METIS"
-#else
-#define METIS_FEATURE ""
-#endif
-#ifdef HAVE_ZLIB
-#define ZLIB_FEATURE ", zlib"
-#else
-#define ZLIB_FEATURE ""
-#endif
-#ifdef HAVE_LIBARCHIVE
-#define ARCHIVE_FEATURE ", libarchive"
-#else
-#define ARCHIVE_FEATURE ""
-#endif
-
 const char *karst_build_features(void)
 {
-  return INDEX_FEATURE OPENMP_FEATURE CUDA_FEATURE AMD_FEATURE METIS_FEATURE ZLIB_FEATURE ARCHIVE_FEATURE;
+#if KARST_INDEX_BITS == 64
+  return "64-bit indices"
+#else
+  return "32-bit indices"
+#endif
+#ifdef HAVE_OPENMP
+         ", OpenMP"
+#endif
+#ifdef HAVE_CUDA
+         ", CUDA"
+#endif
+#ifdef HAVE_AMD
+         ", AMD"
+#endif
+#ifdef HAVE_METIS
+         ", METIS"
+#endif
+#ifdef HAVE_ZLIB
+         ", zlib"
+#endif
+#ifdef HAVE_LIBARCHIVE
+         ", libarchive"
+#endif
+      ;
 }
