@@ -55,7 +55,7 @@ static karst_status call(const karst_product *product, const double *x, double *
   karst_profile_begin(context, "operator", NULL, 0, &timing);
   const karst_status status = product->multiply(product->user, &from, &to);
   karst_profile_end(&timing);
-  return karst_judge(context, status, failures, "the operator's function", "");
+  return karst_check_returned(context, status, failures, "the operator's function", "");
 }
 
 static karst_status multiply_for_caller(const karst_operator *A, const double *x, double *y)

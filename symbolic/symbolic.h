@@ -122,7 +122,7 @@ typedef struct karst_order_system {
   int block_size, level;
   const karst_index *row_start, *column;
   const karst_tiling *tiling;
-  bool told;       /* sweeps go by tiles whether or not these suit them */
+  bool by_tiles;   /* sweeps go by tiles whether or not these suit them */
   bool level_sets; /* or by level sets, whatever the tiles are */
 } karst_order_system;
 

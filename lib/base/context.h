@@ -48,8 +48,8 @@ unsigned karst_failures(const karst_context *context);
 /* Turns the return value of a caller's function into a status with a sentence: the function's own if karst_failures
  * exceeds failures, the number before the call; else one that names it as function followed by owner. A value that is
  * not a status becomes KARST_ERROR_ARGUMENT. */
-karst_status karst_judge(karst_context *context, int returned, unsigned failures, const char *function,
-                         const char *owner);
+karst_status karst_check_returned(karst_context *context, int returned, unsigned failures, const char *function,
+                                  const char *owner);
 
 /* Returns KARST_ERROR_ARGUMENT for a NULL argument, with a sentence if there is a context to keep it. */
 karst_status karst_missing(karst_context *context, const char *what);

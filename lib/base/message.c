@@ -43,8 +43,8 @@ karst_status karst_context_fail(karst_context *context, karst_status status, con
   return status;
 }
 
-karst_status karst_judge(karst_context *context, int returned, unsigned failures, const char *function,
-                         const char *owner)
+karst_status karst_check_returned(karst_context *context, int returned, unsigned failures, const char *function,
+                                  const char *owner)
 {
   if (returned == KARST_SUCCESS) return KARST_SUCCESS;
   if (returned > 0 || returned < KARST_ERROR_INDEX_OVERFLOW)

@@ -7,7 +7,8 @@ static karst_status setup(karst_precond *p)
 {
   const unsigned before = karst_failures(p->context);
   p->calls_registered = true;
-  return karst_judge(p->context, p->ops->registered->setup(p), before, "setup of the preconditioner ", p->ops->name);
+  return karst_check_returned(p->context, p->ops->registered->setup(p), before, "setup of the preconditioner ",
+                              p->ops->name);
 }
 
 static karst_status check_outcome(const karst_precond *p)
@@ -25,8 +26,8 @@ static karst_status check_outcome(const karst_precond *p)
 static karst_status update(karst_precond *p)
 {
   const unsigned before = karst_failures(p->context);
-  karst_status status =
-      karst_judge(p->context, p->ops->registered->update(p), before, "update of the preconditioner ", p->ops->name);
+  karst_status status = karst_check_returned(p->context, p->ops->registered->update(p), before,
+                                             "update of the preconditioner ", p->ops->name);
   if (status) return status;
   if (p->reason == KARST_SOUND) p->block_row = -1;
   status = check_outcome(p);
@@ -45,7 +46,7 @@ static karst_status apply(const karst_precond *p, const double *r, double *z)
   karst_vector out = {.context = p->context, .length = rows, .values = z};
   const unsigned before = karst_failures(p->context);
   const karst_status status = p->ops->registered->apply((karst_precond *)p, &in, &out);
-  return karst_judge(p->context, status, before, "apply of the preconditioner ", p->ops->name);
+  return karst_check_returned(p->context, status, before, "apply of the preconditioner ", p->ops->name);
 }
 
 static void destroy(karst_precond *p) { p->ops->registered->destroy(p); }

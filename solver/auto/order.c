@@ -217,7 +217,7 @@ karst_status karst_order_predict_in(const karst_matrix *A, const karst_tiling *t
                                      .row_start = A->row_start,
                                      .column = A->column,
                                      .tiling = tiling,
-                                     .told = needs->tiles,
+                                     .by_tiles = needs->tiles,
                                      .level_sets = go_by_level_sets(needs, A)};
   return karst_order_predict(A->context, &system, A->context->backend->machine, cost);
 }

@@ -99,8 +99,8 @@ karst_status karst_order_predict(karst_context *context, const karst_order_syste
     cost->tiles = tiling->tiles;
     cost->colours = tiling->colours;
   }
-  const bool by_tiles =
-      c.tile && !system->level_sets && (system->told || karst_tiles_suit_sweeps(machine, n, tiling->tiles, L.entries));
+  const bool by_tiles = c.tile && !system->level_sets &&
+                        (system->by_tiles || karst_tiles_suit_sweeps(machine, n, tiling->tiles, L.entries));
   const double outer = by_tiles ? machine->outer_step : machine->level_step;
   const double inner = by_tiles ? machine->inner_step : machine->level_step;
   follow(n, &L, (float)outer, (float)inner, &c, cost);
