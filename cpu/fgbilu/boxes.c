@@ -17,7 +17,7 @@ static karst_index divide_up(karst_index count, karst_index by) { return count /
 
 /* The cells of one line form a chain, so that no two of them can run at the same time. A box therefore has whole lines,
  * unless these are too long. */
-void karst_boxes_choose(const karst_index size[3], karst_index edge[2])
+static void choose_edges(const karst_index size[3], karst_index edge[2])
 {
   edge[0] = divide_up(size[0], divide_up(size[0], LONGEST_BOX));
   edge[1] = edge[0] < SHORTEST_BOX ? divide_up(SHORTEST_BOX, edge[0]) : 1;
@@ -38,8 +38,9 @@ static karst_status sort_boxes(karst_context *context, karst_index boxes, karst_
   return KARST_SUCCESS;
 }
 
-karst_status karst_boxes_create(karst_context *context, const karst_index size[3], const karst_index edge[2],
-                                karst_boxes *boxes)
+/* Makes the boxes of at most so many cells along x and y. */
+static karst_status cut_grid(karst_context *context, const karst_index size[3], const karst_index edge[2],
+                             karst_boxes *boxes)
 {
   const char *what = "the boxes of a grid";
   for (int axis = 0; axis < 3; axis++) boxes->count[axis] = axis < 2 ? divide_up(size[axis], edge[axis]) : size[axis];
@@ -60,8 +61,10 @@ void karst_boxes_destroy(karst_context *context, karst_boxes *boxes)
   *boxes = (karst_boxes){.levels = 0};
 }
 
-/* The gain must be a fifth at least, because what another thread has just written costs more to read. */
-bool karst_boxes_pay(const karst_boxes *boxes, int64_t work, int threads)
+/* Returns whether so many threads should go faster through the boxes than one through the cells, with so many scalars
+ * of work in each cell. The gain must be a fifth at least, because what another thread has just written costs more to
+ * read. */
+static bool boxes_pay(const karst_boxes *boxes, int64_t work, int threads)
 {
   const double box = (double)boxes->edge[0] * (double)boxes->edge[1] * (double)work;
   const double all = (double)karst_grid_cells(boxes->count) * box;
@@ -69,6 +72,25 @@ bool karst_boxes_pay(const karst_boxes *boxes, int64_t work, int threads)
   for (karst_index level = 0; level < boxes->levels; level++)
     parallel += (double)divide_up(boxes->level_start[level + 1] - boxes->level_start[level], threads) * box;
   return parallel <= 0.8 * all;
+}
+
+karst_status karst_boxes_make(karst_context *context, karst_fgbilu_style style, karst_fgbilu_analysis *analysis)
+{
+  karst_fgbilu_schedule *schedule = analysis->plan;
+  const karst_index *size = analysis->cells.size;
+  const int64_t bb = (int64_t)analysis->block_size * analysis->block_size;
+  karst_index edge[2] = {1, 1};
+  if (style != KARST_FGBILU_WAVEFRONT) choose_edges(size, edge);
+  karst_status status = cut_grid(context, size, edge, &schedule->boxes);
+  if (status) return status;
+  if (style != KARST_FGBILU_WAVEFRONT && !boxes_pay(&schedule->boxes, 4 * bb, schedule->threads)) {
+    karst_boxes_destroy(context, &schedule->boxes);
+    schedule->threads = 1;
+    return KARST_SUCCESS;
+  }
+  const int64_t count = (int64_t)karst_grid_cells(schedule->boxes.count) + schedule->boxes.levels + 1;
+  analysis->plan_memory += count * (int64_t)sizeof(karst_index);
+  return KARST_SUCCESS;
 }
 
 /* Takes the lines of a box. */

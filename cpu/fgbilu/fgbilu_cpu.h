@@ -60,17 +60,10 @@ typedef struct karst_fgbilu_pass {
 /* Works on the cells first .. last - 1, and skips those that are not in the matrix. */
 typedef void karst_fgbilu_line(const karst_fgbilu_pass *pass, karst_index first, karst_index last);
 
-/* Makes the boxes of at most so many cells along x and y. After a failure the caller destroys the boxes. */
-karst_status karst_boxes_create(karst_context *context, const karst_index size[3], const karst_index edge[2],
-                                karst_boxes *boxes);
+/* Makes the boxes of the style wavefront or lines in the plan of an analysis. If lines would not pay, it makes no boxes
+ * and leaves one thread. After a failure the caller destroys the boxes. */
+karst_status karst_boxes_make(karst_context *context, karst_fgbilu_style style, karst_fgbilu_analysis *analysis);
 void karst_boxes_destroy(karst_context *context, karst_boxes *boxes);
-
-/* Chooses the edges of boxes for the style lines. */
-void karst_boxes_choose(const karst_index size[3], karst_index edge[2]);
-
-/* Returns whether so many threads should go faster through the boxes than one through the cells, with so many scalars
- * of work in each cell. */
-bool karst_boxes_pay(const karst_boxes *boxes, int64_t work, int threads);
 
 /* Takes all cells of the grid, or those of the boxes of one level after the other. backward: from the last cell. */
 void karst_fgbilu_traverse(karst_context *context, karst_kind kind, const karst_fgbilu *fgbilu, karst_fgbilu_line *line,

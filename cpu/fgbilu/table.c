@@ -1,4 +1,4 @@
-/* table.c - the table of the CPU's kernels of fgbilu: the choice of a style, its boxes, and memory. */
+/* table.c - the table of the CPU's kernels of fgbilu: the choice of a style, and memory. */
 #include "cpu/fgbilu/fgbilu_cpu.h"
 
 /* Lines suit every grid. Their boxes keep the order of the matrix in memory, and there are as many levels as lines side
@@ -17,25 +17,6 @@ static karst_status choose_style_cpu(karst_context *context, karst_fgbilu_style 
                     "fgbilu-style is auto, sequential, wavefront or lines on the cpu; the other styles are for GPUs");
 }
 
-static karst_status make_boxes(karst_context *context, karst_fgbilu_style style, karst_fgbilu_analysis *analysis)
-{
-  karst_fgbilu_schedule *schedule = analysis->plan;
-  const karst_index *size = analysis->cells.size;
-  const int64_t bb = (int64_t)analysis->block_size * analysis->block_size;
-  karst_index edge[2] = {1, 1};
-  if (style != KARST_FGBILU_WAVEFRONT) karst_boxes_choose(size, edge);
-  karst_status status = karst_boxes_create(context, size, edge, &schedule->boxes);
-  if (status) return status;
-  if (style != KARST_FGBILU_WAVEFRONT && !karst_boxes_pay(&schedule->boxes, 4 * bb, schedule->threads)) {
-    karst_boxes_destroy(context, &schedule->boxes);
-    schedule->threads = 1;
-    return KARST_SUCCESS;
-  }
-  const int64_t count = (int64_t)karst_grid_cells(schedule->boxes.count) + schedule->boxes.levels + 1;
-  analysis->plan_memory += count * (int64_t)sizeof(karst_index);
-  return KARST_SUCCESS;
-}
-
 static karst_status analyse(karst_context *context, const karst_matrix *A, karst_fgbilu_style style,
                             karst_fgbilu_analysis *analysis)
 {
@@ -48,7 +29,7 @@ static karst_status analyse(karst_context *context, const karst_matrix *A, karst
   schedule->triangles = style == KARST_FGBILU_SEQUENTIAL;
   schedule->threads = schedule->triangles ? 1 : karst_threads_worth(context, karst_entries(A));
   if (schedule->triangles || (style != KARST_FGBILU_WAVEFRONT && schedule->threads == 1)) return KARST_SUCCESS;
-  return make_boxes(context, style, analysis);
+  return karst_boxes_make(context, style, analysis);
 }
 
 static void analysis_destroy(karst_context *context, karst_fgbilu_analysis *analysis)

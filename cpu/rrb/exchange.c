@@ -1,7 +1,7 @@
 /* exchange.c - copies vectors over the block rows of A to vectors over the nodes of grid 0, and back. Without a map
  * from block rows to nodes they are split into groups and joined row by row. */
-#include "cpu/rrb/exchange.h"
 #include "cpu/rrb/rows.h"
+#include "cpu/rrb/rrb_cpu.h"
 
 /* Returns the element of the place's vector for the node of a block row, or -1. */
 static int64_t element_of(const karst_rrb_place *place, int64_t row)

@@ -1,7 +1,6 @@
 /* reduced.c - goes over to the system of the black nodes, if the first elimination is exact, and back. With
  * A = L_1 diag(D_r, S) L_1^T both are the first level's own substitutions: b' = b_b - A_br D_r^-1 b_r, and
  * x_r = D_r^-1 b_r - D_r^-1 A_rb x_b. Each happens once in a solve. */
-#include "cpu/rrb/exchange.h"
 #include "cpu/rrb/rrb_sweeps.h"
 
 #include <string.h>

@@ -77,6 +77,20 @@ extern const struct karst_rrb_kernels karst_rrb_kernels_cpu; /* plan.c */
 /* Whether a grid is stored node by node from its first level on. */
 static inline bool karst_rrb_is_naive(const karst_rrb *rrb) { return rrb->grouped == 0 && rrb->grids > 0; }
 
+/* exchange.c: a vector over the nodes of grid 0. */
+typedef struct karst_rrb_place {
+  const karst_rrb *rrb;
+  double *vector;
+  int groups; /* 4: all; 2: the black ones; 0: no groups, but all nodes row by row; 1: of these the black ones */
+} karst_rrb_place;
+
+/* Copies the elements of x that belong to the groups of the place, and writes 0 for nodes without a block row. Guards
+ * are unchanged. */
+void karst_rrb_put_cpu(karst_context *context, const karst_rrb_place *place, const double *x);
+
+/* Copies the elements of the place to x; the other elements of x are unchanged. */
+void karst_rrb_get_cpu(karst_context *context, const karst_rrb_place *place, double *x);
+
 /* inspect.c */
 karst_status karst_rrb_inspect_cpu(karst_context *context, const karst_matrix *A, const karst_rrb *rrb,
                                    karst_rrb_pattern *pattern);

@@ -1,6 +1,5 @@
 /* solve.c - z = M^-1 r of the repeated red-black method: forward from grid to grid, the remaining nodes, and back (de
  * Jong, van der Ploeg, Ditzel and Vuik, ETNA 46 (2017), section 3). M = L D L^T. */
-#include "cpu/rrb/exchange.h"
 #include "cpu/rrb/rrb_sweeps.h"
 
 /* The sweep over grid m where its vector is the work space. */

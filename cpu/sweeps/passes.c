@@ -83,6 +83,12 @@ static void guess(karst_context *context, bool scaled, karst_parilu *s)
   run(context, method->guess, &pass);
 }
 
+/* Returns the row of block number k, which is the last row that starts there or before. */
+static karst_index find_row(const karst_matrix *F, karst_index k)
+{
+  return karst_lower_bound(F->row_start, 0, F->block_rows, k + 1) - 1;
+}
+
 /* Takes one asynchronous sweep. Each thread takes the next few rows, or tasks, when it is free, so that the rows above
  * are mostly done. */
 static void sweep_in_place(karst_context *context, const karst_parilu_method *method, const karst_parilu *s)
@@ -103,7 +109,7 @@ static void sweep_in_place(karst_context *context, const karst_parilu_method *me
 #pragma omp for schedule(dynamic, TASKS) nowait
     for (int64_t t = 0; t < made->tasks; t++) {
       const karst_index k = made->task[t];
-      method->update(s, karst_parilu_row_of(F, k), k, w);
+      method->update(s, find_row(F, k), k, w);
     }
     karst_part_end(&piece, &part);
   }

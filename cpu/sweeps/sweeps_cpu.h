@@ -88,12 +88,6 @@ KARST_INLINE void karst_parilu_fill_nan(int64_t bb, double *block)
   for (int64_t v = 0; v < bb; v++) block[v] = NAN;
 }
 
-/* Returns the row of block number k, which is the last row that starts there or before. */
-static inline karst_index karst_parilu_row_of(const karst_matrix *F, karst_index k)
-{
-  return karst_lower_bound(F->row_start, 0, F->block_rows, k + 1) - 1;
-}
-
 /* One row of a sweep. */
 typedef void karst_parilu_sweep_row(int b, bool in_place, const karst_parilu_pass *pass, karst_index i,
                                     karst_ilu_workspace *w);
