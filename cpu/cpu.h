@@ -1,4 +1,4 @@
-/* cpu.h - what the CPU kernels share: processor dispatch, and a barrier.
+/* cpu.h - shared parts of the CPU kernels: processor dispatch, and a barrier.
  *
  * A kernel is compiled twice, for any x86-64 processor and for those with AVX2 and FMA; the loader chooses one. Its
  * name must be unique in the library, even if it is static: clang makes the name of the loader's resolver global. */

@@ -1,5 +1,5 @@
-/* pivot.h - what the factorizations of the CPU share: the outcomes of their threads, and the replacement of singular
- * pivot blocks (option shift). */
+/* pivot.h - for the factorizations of the CPU: the outcomes of their threads, and the replacement of singular pivot
+ * blocks (option shift). */
 #ifndef KARST_CPU_PIVOT_H
 #define KARST_CPU_PIVOT_H
 

@@ -129,7 +129,7 @@ typedef struct karst_order_system {
 /* Returns the bytes that both triangular solves move. blocks: those off the diagonal, of both triangles. */
 int64_t karst_order_bytes(karst_index block_rows, int block_size, int64_t blocks);
 
-/* Computes what the triangular solves cost in an order; see karst_order_cost. */
+/* Predicts the cost of the triangular solves in an order; see karst_order_cost. */
 karst_status karst_order_predict(karst_context *context, const karst_order_system *system, const karst_machine *machine,
                                  karst_order_cost *cost);
 

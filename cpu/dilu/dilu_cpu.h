@@ -1,4 +1,4 @@
-/* dilu_cpu.h - what the factorization and the sweeps of DILU share on the CPU. */
+/* dilu_cpu.h - the plans of DILU on the CPU, for its factorization and sweeps. */
 #ifndef KARST_CPU_DILU_DILU_CPU_H
 #define KARST_CPU_DILU_DILU_CPU_H
 
@@ -17,7 +17,7 @@ typedef struct karst_dilu_runs {
 
 /* The plan of a factorization: its work space. */
 typedef struct karst_dilu_work {
-  double *row_sum; /* [b*b*rows] the sum of the blocks of F in each block row where they count, else NULL */
+  double *row_sum; /* [b*b*rows] the sum of the blocks of F in each block row, with the option modified; else NULL */
   double *room;    /* [threads (4 b*b + 2 b)] for blocks that have no instance */
   int *pivot;      /* [threads b] for the same blocks */
 } karst_dilu_work;

@@ -66,7 +66,7 @@ KARST_INLINE bool is_finite(int b, const karst_matrix *A, karst_index i, karst_i
   return all == 0;
 }
 
-/* Inverts D_i. If it is singular, its row for the shift is that of E, D_i and F. */
+/* Inverts D_i. The shift of a singular one is relative to the largest entry of its row of E, D_i and F. */
 KARST_INLINE void invert_pivot(int b, const karst_matrix *A, karst_index i, karst_index diagonal, double shift,
                                const struct room *room, double *inverse, karst_thread_outcome *f)
 {

@@ -38,7 +38,7 @@ static karst_status sort_boxes(karst_context *context, karst_index boxes, karst_
   return KARST_SUCCESS;
 }
 
-/* Makes the boxes of at most so many cells along x and y. */
+/* Makes the boxes of at most edge[0] by edge[1] cells along x and y. */
 static karst_status cut_grid(karst_context *context, const karst_index size[3], const karst_index edge[2],
                              karst_boxes *boxes)
 {
@@ -61,9 +61,8 @@ void karst_boxes_destroy(karst_context *context, karst_boxes *boxes)
   *boxes = (karst_boxes){.levels = 0};
 }
 
-/* Returns whether so many threads should go faster through the boxes than one through the cells, with so many scalars
- * of work in each cell. The gain must be a fifth at least, because what another thread has just written costs more to
- * read. */
+/* Returns whether the threads should go faster through the boxes than one through the cells. work: scalars in each
+ * cell. The gain must be a fifth at least, because what another thread has just written costs more to read. */
 static bool boxes_pay(const karst_boxes *boxes, int64_t work, int threads)
 {
   const double box = (double)boxes->edge[0] * (double)boxes->edge[1] * (double)work;

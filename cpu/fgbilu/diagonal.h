@@ -1,5 +1,5 @@
 /* diagonal.h - how a diagonal block D of fgbilu is kept: as its inverse, or for the style sequential as its LU factors
- * in place, P D = L U with a unit diagonal of L and the reciprocals of that of U. */
+ * in place, P D = L U with a unit diagonal of L and the reciprocal diagonal of U. */
 #ifndef KARST_CPU_FGBILU_DIAGONAL_H
 #define KARST_CPU_FGBILU_DIAGONAL_H
 

@@ -1,5 +1,5 @@
-/* fgbilu_cpu.h - what the CPU's files of block ILU(0) on structured grids share: the boxes of cells that threads work
- * on, work space, and the arguments of the kernels of a row of cells.
+/* fgbilu_cpu.h - the plans of block ILU(0) on structured grids on the CPU: the boxes of cells that threads work on,
+ * work space, and the arguments of the kernels of a row of cells.
  *
  * All styles run the same kernels and differ only in the boxes. The style lines has boxes of one or more lines of
  * cells. The style wavefront has boxes of one cell; its levels are the hyperplanes x + y + z. The style sequential has
@@ -48,7 +48,7 @@ typedef struct karst_fgbilu_pass {
   const karst_matrix *A;
   const karst_structured *cells;
   int block_size;
-  karst_index stride[KARST_FACES]; /* from a cell's number to that of the cell behind each face */
+  karst_index stride[KARST_FACES]; /* from a cell's number to the number of the cell behind each face */
   bool pivoting;
   double *factor;
   int *exchange;

@@ -1,4 +1,4 @@
-/* ilu_cpu.h - what the factorization and the sweeps share on the CPU. */
+/* ilu_cpu.h - the plans of block ILU on the CPU, for its factorization and sweeps. */
 #ifndef KARST_CPU_ILU_ILU_CPU_H
 #define KARST_CPU_ILU_ILU_CPU_H
 
@@ -14,8 +14,8 @@ typedef struct karst_ilu_workspace {
   int *pivot;            /* [b] behind the block */
 } karst_ilu_workspace;
 
-/* The plan of an analysis has no workspace and no vectors; that of a factorization has its own, and the schedules of
- * the analysis. */
+/* The plan of an analysis has no workspace and no vectors. The plan of a factorization has both, and shares the
+ * schedules of its analysis. */
 typedef struct karst_ilu_plan {
   karst_schedule lower, upper;
   int threads;                    /* of the factorization and the sweeps: one workspace each */

@@ -67,7 +67,7 @@ INSTANCE(any, ilu->block_size)
 #undef INSTANCES
 #undef INSTANCE
 
-/* Takes the runs of one level in parallel, level after level. A single thread takes the rows as they come. */
+/* Takes the runs of one level in parallel, level after level. A single thread takes all rows in order. */
 static void sweep_runs(karst_context *context, karst_kind kind, const karst_schedule *schedule, sweep_function *rows,
                        const karst_ilu *ilu, const double *r, double *z)
 {

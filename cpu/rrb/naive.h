@@ -19,11 +19,11 @@ typedef struct karst_rrb_naive {
   double *schur[KARST_RRB_PARTS];   /* [nx ny] each: of black nodes the stencil after the first elimination, see
                                      * karst_rrb_skew; NULL with nine_point or levels = 0 */
   double *vector;                   /* [nx ny] work space */
-  karst_index rest, rest_band;      /* what is left, as in karst_rrb */
+  karst_index rest, rest_band;      /* the remaining nodes, as in karst_rrb */
   double *band;                     /* as in karst_rrb_cpu */
   double *left;                     /* [rest] work space */
   karst_index *node;                /* [rest] which node each is, j nx + i */
-  double refused;                   /* the pivot that factor stopped at, or 1 over it; NaN where it is not finite */
+  double refused;                   /* the pivot that factor stopped at, or 1 over it; NaN if it is not finite */
   double *memory;
   int64_t bytes;
 } karst_rrb_naive;

@@ -13,9 +13,9 @@
 typedef struct karst_rrb_cpu {
   karst_rrb_arrays arrays; /* of the grids in groups; empty with grouped = 0, except for a grid of one node */
   karst_rrb_naive *naive;  /* grid number grouped and those after it, or NULL */
-  double *band;     /* [rest (rest_band + 1)] of what is left: row q has L(q, q - rest_band .. q - 1), then 1 / d */
-  double *left;     /* [rest] work space: what is left of a vector */
-  int64_t *place;   /* [rest] the element of vector[levels / 2] that each is */
+  double *band;     /* [rest (rest_band + 1)] remaining nodes: row q has L(q, q - rest_band .. q - 1), then 1 / d */
+  double *left;     /* [rest] work space: a vector of the remaining nodes */
+  int64_t *place;   /* [rest] the element of vector[levels / 2] of each */
   int threads;      /* that lines has room for */
   double *lines;    /* [karst_rrb_line_elements for each thread] work space of factor, pads 0 */
   karst_index *row; /* [nx ny] the block row of each node of grid 0, or -1; NULL: its number */
@@ -99,11 +99,11 @@ karst_status karst_rrb_inspect_cpu(karst_context *context, const karst_matrix *A
 karst_status karst_rrb_factor_cpu(karst_context *context, const karst_matrix *A, karst_rrb *rrb,
                                   karst_rrb_outcome *outcome);
 
-/* gather.c: the stencil of what is left into band. */
+/* gather.c: writes the stencil of the remaining nodes into band. */
 void karst_rrb_gather_cpu(const karst_rrb *rrb);
 
-/* rest.c: L D L^T of what is left, and its solution in place, of a banded matrix in the storage of band. factor expects
- * the diagonal entry where 1 / d will be, and returns the first row whose pivot is not positive and finite, or -1. */
+/* rest.c: factors the remaining nodes as L D L^T in the storage of band, and solves in place. factor expects the
+ * diagonal entry where 1 / d will be, and returns the first row whose pivot is not positive and finite, or -1. */
 karst_index karst_rrb_rest_factor_cpu(karst_index rows, karst_index width, double *band);
 void karst_rrb_rest_solve_cpu(karst_index rows, karst_index width, const double *band, double *x);
 

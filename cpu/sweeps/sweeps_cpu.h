@@ -1,4 +1,4 @@
-/* sweeps_cpu.h - what the sweeps of parilu and paric share on the CPU. */
+/* sweeps_cpu.h - the plan, kernels and instances of the sweeps of parilu and paric on the CPU. */
 #ifndef KARST_CPU_SWEEPS_SWEEPS_CPU_H
 #define KARST_CPU_SWEEPS_SWEEPS_CPU_H
 
@@ -21,8 +21,8 @@ typedef struct karst_parilu_pass {
   const karst_parilu *s;
   bool scaled;     /* of the initial guess */
   bool in_place;   /* an asynchronous sweep: to is s->value, and blocks are read while others change them */
-  double *to;      /* where a sweep stores its result, NULL: nowhere */
-  double *row_sum; /* where it stores the residual of what it starts from, NULL: nowhere */
+  double *to;      /* where a sweep stores its result; NULL: nowhere */
+  double *row_sum; /* where it stores the residual of the factors that it starts from; NULL: nowhere */
 } karst_parilu_pass;
 
 typedef void karst_parilu_rows(const karst_parilu_pass *pass, karst_index first, karst_index last,

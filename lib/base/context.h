@@ -58,7 +58,7 @@ karst_status karst_missing(karst_context *context, const char *what);
 void karst_notify(karst_context *context, karst_message_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The allocator of a context that is given none. */
+/* The default allocator of a context. */
 karst_allocator karst_allocator_standard(void);
 
 /* Host memory through the context's allocator. count * size is checked for overflow; a count of 0 gives a pointer

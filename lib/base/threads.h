@@ -90,7 +90,7 @@ static inline void karst_end(karst_context *context, const karst_piece *piece)
 }
 
 /* A thread's part of a piece: the items first .. last - 1 of its share. All threads of the region call karst_part_begin
- * and karst_part_end. The time between them shows what the piece would cost one thread. */
+ * and karst_part_end. The time between them shows the cost of the piece on one thread. */
 typedef struct karst_part {
   karst_index first, last;
   double start; /* seconds on the thread's clock */

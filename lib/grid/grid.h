@@ -54,7 +54,7 @@ static inline bool karst_has_grid(const karst_matrix *matrix) { return matrix->g
 /* Returns whether sizes are those of a grid, and sets *cells to the number of its cells; if not, fault says why. */
 bool karst_grid_is_valid(const karst_index size[3], karst_index *cells, char fault[KARST_FAULT_SIZE]);
 
-/* Checks a map from block rows to the cells of a valid grid. fault: what is wrong and in which block row, or "". */
+/* Checks a map from block rows to the cells of a valid grid. fault: the first error, with its block row, or "". */
 karst_status karst_grid_check_cells(karst_context *context, const karst_index size[3], karst_index block_rows,
                                     const karst_index *cell, char fault[KARST_FAULT_SIZE]);
 

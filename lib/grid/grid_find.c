@@ -78,7 +78,7 @@ typedef struct search {
   const karst_matrix *matrix;
   bool samples; /* some rows are looked at, not all */
   karst_grid best;
-  karst_stencil stencil; /* by samples: what the couplings need */
+  karst_stencil stencil; /* by samples: the stencil of the couplings */
   karst_index misfit[2]; /* else block row and column of the coupling that does not fit */
 } search;
 

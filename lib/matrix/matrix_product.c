@@ -2,7 +2,7 @@
 #include "lib/matrix/matrix.h"
 #include "lib/vector/vector.h"
 
-/* Refuses a vector whose length or context is not that of the matrix. */
+/* Refuses a vector if its length or context does not fit the matrix. */
 static karst_status check_vector(const karst_matrix *A, const karst_vector *vector, const char *name)
 {
   if (!vector) return karst_fail(A->context, KARST_ERROR_ARGUMENT, "the vector %s is NULL", name);

@@ -24,7 +24,7 @@
 
 /* Sums for single cells are searched up to this distance, because their number grows with its sixth power. */
 enum { FAR = 3 };
-/* Six colours are used in a plane of a 7-point grid if so many boxes remain for each. */
+/* Six colours are used in a plane of a 7-point grid if this many boxes remain for each. */
 enum { PLANE_BOXES = 10 };
 
 static const char what[] = "the boxes of a grid";
@@ -37,13 +37,13 @@ static karst_index find_period(karst_index side, karst_index pieces, int distanc
   return period < pieces ? (karst_index)period : pieces;
 }
 
-/* The couplings along an axis between cells of boxes that are so many boxes apart. */
+/* The couplings along an axis from one box to another, boxes away. */
 static int64_t count_steps(karst_index side, int boxes)
 {
   return boxes == 0 ? 0 : 1 + (int64_t)side * (abs(boxes) - 1);
 }
 
-/* The couplings from one box to another, so many boxes away along each axis. */
+/* The couplings from one box to another, apart[axis] boxes away along each axis. */
 static int64_t count_all_steps(const karst_tile_boxes *boxes, karst_stencil stencil, const int apart[3])
 {
   int64_t sum = 0, most = 0;
@@ -72,7 +72,7 @@ static bool keeps_apart(const karst_tile_boxes *boxes, karst_stencil stencil, in
   return true;
 }
 
-/* Finds factors that are valid with so many colours. */
+/* Finds factors that are valid with this many colours. */
 static bool find_factors(karst_index colours, int distance, karst_tile_boxes *boxes)
 {
   boxes->colours = colours;

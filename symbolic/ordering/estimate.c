@@ -57,7 +57,7 @@ static double count_hub_tiles(const karst_ordering_pattern *pattern, double most
   return ceil((double)hubs / most);
 }
 
-/* The colours of boxes of so many cells along each axis. */
+/* The colours of boxes of size cells along each axis. */
 static double count_box_colours(const karst_ordering_pattern *pattern, bool host, const struct shape *shape,
                                 const double size[3])
 {

@@ -1,4 +1,4 @@
-/* groups.c - the graph of a pattern, and that of groups of its vertices that fill may tie together.
+/* groups.c - the graph of a pattern, and the graph of groups of its vertices that fill may couple.
  *
  * An entry of level k of an incomplete factor corresponds to a path of at most k + 1 edges whose inner vertices come
  * before both ends (Rose and Tarjan; Hysom and Pothen). Groups that no path of that length joins are therefore
@@ -13,9 +13,9 @@
 /* A graph of groups may have GROWTH times the entries of the first graph, and the search for them may take PATIENCE
  * times as long as a pass over it. */
 enum { GROWTH = 32, PATIENCE = 1000, LEAST = 4096 };
-/* The threads of the search together take about so many numbers per vertex at most. */
+/* The threads of the search together take at most about this many numbers per vertex. */
 enum { NUMBERS = 16 };
-/* A hub has so many times the mean degree, and at least so many neighbours. */
+/* A hub has at least HUB_RATIO times the mean degree, and HUB_LEAST neighbours. */
 enum { HUB_RATIO = 8, HUB_LEAST = 64 };
 
 static const char what[] = "the graph of an ordering";

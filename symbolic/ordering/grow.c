@@ -20,8 +20,7 @@
 #include "lib/base/threads.h"
 #include "symbolic/ordering/tiles.h"
 
-/* A part has at least so many rows, and so many times the average distance of coupled rows: some eight planes of a
- * grid. */
+/* A part has PART_ROWS rows or more, and PART_REACHES times the average distance of coupled rows, some eight planes. */
 enum { PART_ROWS = 131072, PART_REACHES = 32, MOST_PARTS = 4096 };
 enum { FREE = -1, HUB = -2 }; /* in the place of a row's tile */
 

@@ -22,7 +22,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Parts of at most so many vertices are ordered by minimum degree; two words have a bit for each. */
+/* Parts of at most LEAF vertices are ordered by minimum degree; WORDS words have a bit for each. */
 enum { LEAF = 120, WORDS = 2 };
 
 static const char what[] = "the graph for METIS";

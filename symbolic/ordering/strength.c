@@ -1,9 +1,9 @@
 /* strength.c - the strength of couplings, from the values that a matrix has at set-up.
  *
  * Block A_ij couples as strongly as its most strongly coupled unknown: max_c |A_ij(c,c)| / |A_ii(c,c)|, which is the
- * same in any units of equations and unknowns. A norm is not. In a reservoir a norm is that of the derivative with the
- * largest numbers, while the coupling of the pressures decides how the solve converges. The strength is relative to the
- * strongest coupling of the row. */
+ * same in any units of equations and unknowns. A norm is not. In a reservoir the derivative with the largest numbers
+ * dominates a norm, while the coupling of the pressures decides how the solve converges. The strength is relative to
+ * the strongest coupling of the row. */
 #include "config.h"
 
 #include "lib/grid/grid.h"

@@ -43,7 +43,7 @@ bool karst_tiles_find_grid(const karst_ordering_pattern *pattern, karst_grid *gr
   return true;
 }
 
-/* An equal share of the rows for each of so many tiles, between both bounds. */
+/* An equal share of the rows for each tile, between both bounds. */
 static karst_index share_rows(karst_index rows, karst_index tiles, karst_index least, karst_index most)
 {
   const karst_index share = rows / tiles;
