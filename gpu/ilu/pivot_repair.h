@@ -23,7 +23,7 @@ static __device__ __forceinline__ void karst_ilu_report_pivot(karst_ilu_statisti
 }
 
 /* Returns the diagonal elements of the replacement of a singular pivot's inverse, or 0 if it is not replaced. One
- * thread of the row reports that. largest: of the row, may be 0 without a shift. */
+ * thread of the row reports that. largest: the row's largest absolute entry; unused without a shift. */
 static __device__ __forceinline__ double karst_ilu_replace_pivot(karst_reason reason, double shift, double largest,
                                                                  karst_index row, bool reports,
                                                                  karst_ilu_statistics_cuda *statistics)

@@ -1,5 +1,5 @@
-/* warp_inverse.h - blocks held by the lanes of a warp, a scalar row by each, and their inverses; and rows of inverses
- * for lanes that hold the whole block, where no rows have to be exchanged. */
+/* warp_inverse.h - inverts blocks that the lanes of a warp hold, a scalar row each; and solves for a row of the inverse
+ * in a lane that holds the whole block, if no rows have to be exchanged. */
 #ifndef KARST_GPU_ILU_WARP_INVERSE_H
 #define KARST_GPU_ILU_WARP_INVERSE_H
 
@@ -43,7 +43,7 @@ template <int B> struct karst_ilu_scales {
   int column[B];    /* the high word of the largest size of each column, with the rows scaled */
 };
 
-/* Makes column[c] the largest of the numbers that the lanes of a block have of it in word. */
+/* Makes column[c] the largest word[c] of the lanes of a block. */
 template <int B>
 static __device__ __forceinline__ void karst_ilu_largest(const karst_ilu_place &at, const int (&word)[B],
                                                          int (&column)[B])
@@ -75,8 +75,8 @@ static __device__ __forceinline__ karst_ilu_scales<B> karst_ilu_measure(const ka
   return found;
 }
 
-/* Inverts the blocks that the warp holds by the first attempt of karst_block_inverse. A pivot stands where it exceeds
- * so many times the size of its column. */
+/* Inverts the blocks that the warp holds by the first attempt of karst_block_inverse. A pivot is accepted if it exceeds
+ * rounding times the size of its column. */
 template <int B>
 static __device__ __forceinline__ karst_reason karst_ilu_eliminate(const karst_ilu_place &at, double rounding,
                                                                    const karst_ilu_scales<B> &scales, double (&a)[B])
@@ -170,7 +170,7 @@ static __device__ __noinline__ karst_ilu_inverse_row<B> karst_ilu_invert_whole(k
   return made;
 }
 
-/* Inverts once more the blocks that the first attempt finds singular, if any. row: of the block; a: of its inverse.
+/* Inverts the blocks again that the first attempt finds singular, if any. row: of the block; a: row of its inverse.
  * Returns the reason of the lane's block. */
 template <int B>
 static __device__ __forceinline__ karst_reason karst_ilu_invert_again(const karst_ilu_place &at, karst_reason reason,
@@ -209,14 +209,14 @@ static __device__ __forceinline__ karst_reason karst_ilu_invert(const karst_ilu_
  * up to KARST_SIZE_LOST times their row and their column do not matter then. */
 #define KARST_ILU_MARGIN 0x1p21
 
-/* How large a block is that a lane has whole: the exponents of the largest entries of its columns, and of each row the
- * high word of the largest entry in columns scaled by them. */
+/* The size of a block that a lane holds whole: the exponents of the largest entries of its columns, and for each row
+ * the high word of its largest entry once the columns are scaled by them. */
 template <int B> struct karst_ilu_extent {
   int column[B], row[B];
 };
 
-/* Whether a row of a block was made of partial sums so large that its pivots are better judged with care. size: of the
- * row (gpu/size.h), whose entries in scaled columns are no more than what row is the high word of. */
+/* Whether the partial sums of a block's row were so large that its pivots need a careful check. size: of the row
+ * (gpu/size.h); row: the high word of a bound on its entries, with the columns scaled by column. */
 template <int B>
 static __device__ __forceinline__ bool karst_ilu_is_lost(const float (&size)[B], int row, const int (&column)[B])
 {
@@ -226,12 +226,12 @@ static __device__ __forceinline__ bool karst_ilu_is_lost(const float (&size)[B],
   return lost;
 }
 
-/* Solves y a = (row r of the unit matrix). Returns whether the diagonal elements surely are good pivots: with the
- * columns and then the rows scaled to 1, none is smaller than what stands below it, and each stands however the rows
- * were summed up, as long as karst_ilu_is_lost says of no row that it is lost. Then no partial sum was more than
- * 2^10 times the row and the column, so that a pivot has to exceed 2^20 times as much as another. y is right only
- * then. Sizes are compared by their upper halves, so it takes a margin of 2^-18; columns and rows of extreme size
- * are left to karst_ilu_invert for the sake of the products. */
+/* Solves y a = (row r of the unit matrix). Returns whether the diagonal elements certainly are good pivots; y is right
+ * only then. With the columns and then the rows scaled to 1, no pivot may be smaller than an element below it. Each
+ * must be accepted however the rows were summed, as long as karst_ilu_is_lost finds no row lost: then no partial sum
+ * exceeded 2^10 times the row and the column, so that a pivot has to exceed 2^20 times as much as another. Sizes are
+ * compared by their high words, which takes a margin of 2^-18. Columns and rows of extreme size are left to
+ * karst_ilu_invert, so that products of sizes neither overflow nor underflow. */
 template <int B>
 static __device__ __forceinline__ bool karst_ilu_solve_row(double (&a)[B][B], int r, karst_ilu_extent<B> &extent,
                                                            double (&y)[B])

@@ -91,8 +91,8 @@ struct tile_size {
   float at[2];
 };
 
-/* Returns a_ij for block n of t: A's block, less the products of its list. Where it is to be MEASURED, size becomes
- * that of the sums. */
+/* Returns a_ij for block n of t: A's block, less the products of its list. If MEASURED, size becomes the sizes of the
+ * sums. */
 template <int B, bool MEASURED>
 __device__ tile accumulate_block(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
                                  const double *A, int64_t n, const place &p, tile_size &size)
@@ -160,7 +160,7 @@ __device__ karst_index touch_row(const karst_triangle &t, const double *A, int64
   return all;
 }
 
-/* Returns the largest value over the lanes whose numbers differ in the bits from first to last alone. */
+/* Returns the largest value of the lanes whose numbers differ from this one's only in the bits from first to last. */
 __device__ __forceinline__ double largest_across(double mine, int first, int last)
 {
   for (int distance = first; distance <= last; distance *= 2) mine = fmax(mine, __shfl_xor_sync(~0u, mine, distance));
@@ -183,8 +183,8 @@ __device__ __forceinline__ float sum_across(float mine, int first, int last)
 /* The lanes of a row, and those of the same columns, by the bits of their numbers in which they differ. */
 enum { ACROSS_ROW = 1, ACROSS_ROW_LAST = 2, ACROSS_COLUMN = 4, ACROSS_COLUMN_LAST = 16 };
 
-/* The scale of the lane's row as karst_block_balance makes it. word: of the lane's sizes;
- * row: of the largest of the row. */
+/* Returns the scale of the lane's row as karst_block_balance makes it. word: high words of the lane's sizes; row: that
+ * of the row's largest size. */
 __device__ double balance(const int (&word)[2], int row)
 {
   enum { LARGEST = 1022, BIAS = 1023, EXPONENT = 20 };
@@ -207,16 +207,16 @@ __device__ double balance(const int (&word)[2], int row)
   return __hiloint2double((BIAS - (int)fminf(largest, LARGEST)) << EXPONENT, 0);
 }
 
-/* A sum as a holder for karst_cuda_attempt (gpu/block_inverse.h), which leaves the inverse in a as a left factor. Rows
- * stay where they are: pivot_of and column_of remember which row was the pivot of which column. Of candidates that
- * agree in the first 18 bits any may be taken, for one instruction finds their maximum then. */
+/* Holds a sum for karst_cuda_attempt (gpu/block_inverse.h), which leaves the inverse in a as a left factor. Rows are
+ * not exchanged: pivot_of and column_of record which row was the pivot of which column. Among candidates that agree in
+ * the first 18 bits any may be chosen, so that one instruction finds the maximum. */
 template <int B> struct block_in_tile {
   static constexpr bool ALONE = false;
   static constexpr int SIZE = B;
   const place &p;
   tile a;
   const tile_size &size_of_sum;
-  bool inside, used; /* whether the lane's row is one of the block, and whether it has been a pivot, or is none */
+  bool inside, used; /* whether the lane's row is in the block; whether it was a pivot or is not in it */
   double scale, column_size[2];
   double factor, inverse_pivot; /* of the step: the row's entry in the column, and 1 over that of the pivot */
   int best;
@@ -245,14 +245,14 @@ template <int B> struct block_in_tile {
       column_size[i] = karst_size_number(largest_across(__double2hiint(karst_size_number(word[i]) * scale),
                                                         ACROSS_COLUMN, ACROSS_COLUMN_LAST)) *
                        (attempt > 0 ? KARST_BLOCK_MARGIN : 1);
-    return true; /* of a row of zeros no pivot stands */
+    return true; /* choose rejects a pivot from a row of zeros */
   }
 
   __device__ __forceinline__ bool choose(int c)
   {
     factor = from_lane(a.at[c % 2], p.row * 4 + c / 2);
     const double candidate = fabs(factor) * scale;
-    const double reciprocal = 1 / factor; /* of every row, for it takes as long as the search */
+    const double reciprocal = 1 / factor; /* in every row, for it takes as long as the search */
     const unsigned key = used ? 0 : ((unsigned)__double2hiint(candidate) & ~7u) + (unsigned)(7 - p.row);
     best = 7 - (int)(karst_largest_of_warp(key) & 7);
     inverse_pivot = from_lane(reciprocal, best * 4);
@@ -273,7 +273,7 @@ template <int B> struct block_in_tile {
     column_of |= (unsigned)c << (4 * best);
   }
 
-  /* Row r of the inverse stands in the row that was the pivot of column r, and its column k in that whose pivot was in
+  /* Row r of the inverse is in the row that was the pivot of column r; its column k is in the column whose pivot was
    * row k. */
   __device__ __forceinline__ void reorder()
   {
@@ -289,7 +289,7 @@ template <int B> struct block_in_tile {
   }
 };
 
-/* Where a block row stands. */
+/* The position of a block row. */
 struct block_row {
   karst_index number;
   int64_t lower, upper; /* its first blocks in the two triangles, the next ones follow in steps of 32 / B */

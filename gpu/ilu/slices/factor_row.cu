@@ -1,18 +1,18 @@
 /* factor_row.cu - block ILU on a given pattern as in factor_slice.cu, for rows of many products, such as those of
  * ILU(1) or of a 27-point stencil: one warp makes one block row, or two of b = 1, in the level order of L.
  *
- * A row stands in shared memory: the blocks of L as they stand in their slice, D, the blocks of U'. All its products,
+ * The row is in shared memory: the blocks of L in the order of their slice, D, the blocks of U'. All its products,
  *
  *     a_ie -= a_ip U'_pe,
  *
  * are in one list (lists.cu), pivot after pivot. The lanes fetch the blocks U'_pe side by side, a column each, and
- * the products with a pivot are taken at once, as soon as they are there. Rows that this one depends on are made at the
- * same time; those of the level before are the pivots that come last. So what follows the last wait is short: a few
- * products, the inverse of D, and U'. L D^-1 comes after, for no other row asks for it.
+ * subtract the products with a pivot as soon as its columns have arrived. Other warps make the rows that this one
+ * depends on at the same time; rows of the level before are the last pivots. So little work follows the last wait: a
+ * few products, the inverse of D, and U'. L D^-1 comes after them, because no other row needs it.
  *
- * A level has few rows, and all that a row needs stands behind chains of loads: task, slots, row and list, product,
- * column of U'. Each link is loaded one stage before the next link needs it. A warp that makes rows 0, 1, 2, ... of its
- * own, of which row i has the products of chunks 0 to m, has under way and does, time going to the right:
+ * A level has few rows, and the data of a row are behind chains of loads: task, slots, row and list, product, column of
+ * U'. Each link is loaded one stage before the next link needs it. The drawing shows what a warp loads ahead and
+ * computes for its own rows 0, 1, 2, ... Row i has the products of chunks 0 to m; time goes to the right:
  *
  *     row i + 2   loads     slots
  *     row i + 1   loads     row, list                                                        products 0, sources
@@ -24,14 +24,14 @@
  *                 publishes                                                        U', D^-1
  *     function              start_row    eliminate                                           finish_lower
  *
- * products: which blocks a chunk multiplies; columns: of their right blocks, one a lane; inverse: the column of the
- * inverse pivot that an entry of L is multiplied by. So while chunk c is subtracted, the columns of chunk c + 1 and the
- * products of chunk c + 2 are on their way. Products 1 alone are asked for only where columns 1 need them.
+ * products: which blocks a chunk multiplies; columns: the columns of their right blocks, one a lane; inverse: the
+ * column of the inverse pivot that an entry of L is multiplied by. While chunk c is subtracted, the columns of chunk c
+ * + 1 and the products of chunk c + 2 are on their way. Only products 1 are loaded right before columns 1 need them.
  *
- * Columns and inverses are made by other warps at the same time. They are asked for a stage ahead like all else, and
- * what has come by then is used as it is. Only what was absent is waited for, by looking again until it is there:
- * pivot after pivot in a chunk (await_pivot), so that the products with one that has come are not held up by the next.
- * Between the last wait of a row and its U' nothing is loaded but shared memory. */
+ * Other warps make columns and inverses at the same time. These are loaded a stage ahead like all else, and those that
+ * have arrived by then are used. The warp waits only for the absent ones, by loading them until they arrive: pivot
+ * after pivot in a chunk (await_pivot), so that a late pivot does not delay the products of an earlier one. Between the
+ * last wait of a row and its U' it loads from shared memory only. */
 #include "gpu/ilu/pivot_repair.h"
 #include "gpu/ilu/warp_inverse.h"
 
@@ -43,12 +43,11 @@ enum { WARPS = KARST_ILU_THREADS / 32 };
 /* How many products of a chunk a lane has. */
 template <int B> constexpr int products_at_once = B <= 3 ? 2 : 1;
 
-/* How many pivots are looked at together for their columns. Those of one level come at the same time, but too many
- * looks slow down those that are waited for. */
+/* How many pivots' columns a wait loads together. Pivots of one level arrive at the same time, but too many loads slow
+ * down the one that is waited for. */
 template <int B> constexpr int pivots_at_once = B == 1 ? 3 : 1;
 
-/* How many blocks of threads a multiprocessor is to have room for. The compiler takes as few registers as that
- * needs. */
+/* The thread blocks that a multiprocessor has to hold, which limits the registers. */
 template <int B> constexpr int least_blocks = B == 1 ? 7 : B <= 4 ? 4 : 3;
 
 /* The lanes of a row work on columns of blocks side by side. A lane works on column c of the n-th block. */
@@ -74,8 +73,8 @@ struct matrices {
   const double *A;
 };
 
-/* A row to make: its slot, the place where it stands, and the numbers first .. end - 1 of its products. Without a
- * row, all lengths are 0. */
+/* A row to make: its slot, its position, and its products, numbers first .. end - 1. Without a row all lengths are
+ * 0. */
 struct row_task {
   karst_index slot;
   bool there;
@@ -83,7 +82,7 @@ struct row_task {
   int64_t first, end;
 };
 
-/* The first slot of a task, and one past its last. They are loaded a row earlier than what stands behind them. */
+/* The first slot of a task, and one past its last. They are loaded a row earlier than the data that they lead to. */
 struct slots {
   karst_index first, last;
 };
@@ -106,7 +105,7 @@ template <int B, int ROWS> __device__ __forceinline__ row_task find_row(const ma
   return found;
 }
 
-/* The products that a lane has in a chunk. Where there is none, pivot is -1. */
+/* The products of a lane in a chunk. pivot is -1 in an empty place. */
 template <int B> struct products {
   karst_index right[products_at_once<B>];
   int pivot[products_at_once<B>], entry[products_at_once<B>];
@@ -136,7 +135,7 @@ __device__ __forceinline__ products<B> fetch(const karst_ilu_row_product *produc
   return fetched;
 }
 
-/* Makes a chunk of the products, with a first look at their columns. */
+/* Starts a chunk: loads the columns of its products, which may be absent. */
 template <int B, int ROWS>
 __device__ __forceinline__ chunk<B> start_chunk(const karst_triangle &upper, const products<B> &product)
 {
@@ -178,8 +177,8 @@ __device__ __forceinline__ void await_pivot(const karst_triangle &upper, int piv
     }
 }
 
-/* Subtracts the lane's columns of the products with one pivot from the row. size: of the lane's column of D, entry
- * number diagonal, as far as this lane makes it: of what there was before each of its products (gpu/size.h). */
+/* Subtracts the lane's columns of the products with one pivot from the row. size: the lane's share of the sizes of its
+ * column of D, which is entry number diagonal: of the values before each of its products (gpu/size.h). */
 template <int B, int ROWS>
 __device__ __forceinline__ void subtract(int pivot, const chunk<B> &chunk, int diagonal, double *row, float (&size)[B])
 {
@@ -203,7 +202,7 @@ __device__ __forceinline__ void subtract(int pivot, const chunk<B> &chunk, int d
   }
 }
 
-/* Takes the products of a chunk. diagonal, size: see subtract. */
+/* Subtracts the products of a chunk. diagonal, size: see subtract. */
 template <int B, int ROWS>
 __device__ __forceinline__ void take_chunk(const karst_triangle &upper, chunk<B> &chunk, int diagonal, double *row,
                                            float (&size)[B])
@@ -221,7 +220,7 @@ __device__ __forceinline__ void take_chunk(const karst_triangle &upper, chunk<B>
   }
 }
 
-/* Takes all products of the rows. now is the first chunk; size: see subtract. */
+/* Subtracts all products of the rows. now is the first chunk; size: see subtract. */
 template <int B, int ROWS>
 __device__ __forceinline__ void eliminate(const matrices &m, const row_task &task, chunk<B> now, double *row,
                                           float (&size)[B])
@@ -249,8 +248,8 @@ __device__ __forceinline__ void eliminate(const matrices &m, const row_task &tas
   __syncwarp();
 }
 
-/* The blocks of A that the first elements come from which a lane starts. A lane starts the elements number lane,
- * lane + of_row and so on of a row. */
+/* The blocks of A from which a lane's first elements start. A lane starts the elements lane, lane + of_row, ... of a
+ * row. */
 template <int B> constexpr int sources_at_once = B == 1 ? 2 : 4;
 template <int B> struct sources {
   karst_index block[sources_at_once<B>];
@@ -276,7 +275,7 @@ __device__ __forceinline__ sources<B> find_sources(const matrices &m, const kars
   return found;
 }
 
-/* Fills the row with the blocks of A that its blocks start from. */
+/* Fills the row with the blocks of A, and 0 where A has no block. */
 template <int B, int ROWS>
 __device__ __forceinline__ void start_row(const matrices &m, const karst_ilu_row &place, const sources<B> &found,
                                           double *row)
@@ -313,13 +312,13 @@ __device__ __forceinline__ bool is_lost(const karst_ilu_place &at, const karst_i
   return lost;
 }
 
-/* The lane's column of D, as far as it makes it. */
+/* The sizes of the lane's column of D, as subtract leaves them. */
 template <int B> struct column_size {
   float at[B];
 };
 
-/* Makes the lane's row of D^-1 as karst_ilu_invert does, by the sizes that all lanes have made of their columns from so
- * many products at most. It is rare, and takes no registers from others as a function of its own. */
+/* Makes the lane's row of D^-1 as karst_ilu_invert does, from the sizes that all lanes have of their columns. products:
+ * of an entry of D at most. This is rare; it is not inlined, so that it takes no registers from the rest. */
 template <int B, int ROWS>
 __device__ __noinline__ karst_ilu_inverse_row<B>
 invert_with_care(karst_ilu_place at, bool there, const double *diagonal, column_size<B> size, int products)
@@ -344,7 +343,7 @@ invert_with_care(karst_ilu_place at, bool there, const double *diagonal, column_
   return inverse;
 }
 
-/* Makes the lane's row of D^-1, of which all lanes together have the sizes. */
+/* Makes the lane's row of D^-1. size: as subtract leaves it. */
 template <int B, int ROWS>
 __device__ __forceinline__ karst_reason invert(const karst_ilu_place &at, const row_task &task, const double *diagonal,
                                                const float (&size)[B], double (&inverse)[B])
@@ -388,8 +387,8 @@ __device__ void replace_pivot(karst_reason reason, double shift, const matrices 
   for (int c = 0; c < B; c++) inverse[c] = c == r ? replacement : 0;
 }
 
-/* Publishes U' = D^-1 U, the last blocks first, and D^-1, of which each lane has row r. Returns 0 unless a number is
- * NaN or infinite. */
+/* Publishes U' = D^-1 U, the last blocks first, and D^-1. inverse: row r of D^-1. Returns 0 unless a number is NaN or
+ * infinite. */
 template <int B, int ROWS>
 __device__ __forceinline__ double publish_upper(const karst_triangle &upper, const row_task &task, int r,
                                                 const double (&inverse)[B], const double *row)
@@ -414,7 +413,7 @@ __device__ __forceinline__ double publish_upper(const karst_triangle &upper, con
   return nonfinite;
 }
 
-/* Looks at a column that may not be there yet. Where from is NULL the column is 0. */
+/* Loads a column, which may be absent; from NULL makes it 0. */
 template <int B> __device__ __forceinline__ void look_at_column(const double *from, double (&column)[B])
 {
 #pragma unroll
@@ -432,7 +431,7 @@ template <int B> __device__ __forceinline__ void await_column(const double *from
   }
 }
 
-/* Returns where the lane's column of the inverse of the pivot of entry e of L stands, NULL for padding. */
+/* Returns the lane's column of the inverse of the pivot of entry e of L; NULL for padding. */
 template <int B, int ROWS>
 __device__ __forceinline__ const double *inverse_of_pivot(const matrices &m, const karst_ilu_row &place, int e)
 {
@@ -443,8 +442,8 @@ __device__ __forceinline__ const double *inverse_of_pivot(const matrices &m, con
   return pivot < m.lower.slots ? karst_ilu_element<B>(m.upper, m.row[pivot].upper, 0, lane.c) : NULL;
 }
 
-/* Makes L_ip = a_ip D_p^-1. Returns 0 unless a number is NaN or infinite. from tells where the lane's first inverse
- * comes from, which may be in inverse already. */
+/* Makes L_ip = a_ip D_p^-1. Returns 0 unless a number is NaN or infinite. from: the lane's first inverse_of_pivot,
+ * which has been loaded into inverse and may be absent. */
 template <int B, int ROWS>
 __device__ __forceinline__ double finish_lower(const matrices &m, const karst_ilu_row &place, const double *from,
                                                double (&inverse)[B], const double *row)
@@ -482,7 +481,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
   const lanes<B, ROWS> lane = lane_here<B, ROWS>();
   double *row = shared + (int)threadIdx.x / LANES * longest * (B * B);
   const int64_t warps = (int64_t)gridDim.x * WARPS;
-  /* Lanes that are left over do as those of the last block do. */
+  /* Lanes beyond the last block have the positions of its lanes. */
   karst_ilu_place at = {B == 1 ? (int)threadIdx.x % 32 : min(lane.n, lanes<B, ROWS>::blocks - 1), lane.c, true, 0};
   at.group = ((1u << B) - 1) << (at.q * B);
   int64_t number = ((int64_t)blockIdx.x * KARST_ILU_THREADS + threadIdx.x) / 32;
@@ -510,7 +509,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
     found = find_sources<B, ROWS>(m, next.place);
     bad += finish_lower<B, ROWS>(m, task.place, from, pivot_inverse, row);
     if (bad != 0) karst_ilu_report_row(statistics, m.lower.row[task.slot], KARST_FAULT_ROW_NOT_FINITE);
-    __syncwarp(); /* the next row takes the place of this one */
+    __syncwarp(); /* the next row overwrites this one */
     task = next;
   }
 }

@@ -42,8 +42,8 @@ __device__ __forceinline__ void multiply(const double (&left)[B], const double (
   for (int d = 0; d < B; d++) out[d] = -minus[d];
 }
 
-/* Makes a_ij in acc for a block of t: A's block, less the products of its list. wanted tells whether this lane's
- * block row has the block. Where it is to be MEASURED, size becomes that of the sums (gpu/size.h). */
+/* Makes a_ij in acc for a block of t: A's block, less the products of its list. wanted: this lane's block row has the
+ * block. If MEASURED, size becomes the sizes of the sums (gpu/size.h). */
 template <int B, bool MEASURED>
 __device__ void accumulate_block(const karst_triangle &lower, const karst_triangle &upper, const karst_triangle &t,
                                  const double *A, int64_t block, bool wanted, const karst_ilu_place &at,

@@ -32,7 +32,7 @@ __device__ int64_t first_block(const rows_of &s, karst_index i)
   return s.t.start[slot / s.t.group] * s.t.group + slot % s.t.group;
 }
 
-/* Returns which of the blocks of row i, in their order in the slice, has column[k]. */
+/* Returns the place of column[k] among the blocks of row i, in their order in the slice. */
 __device__ karst_index place_of(const rows_of &s, karst_index i, karst_index k)
 {
   const karst_index begin = s.start[i], end = s.start[i + 1];
@@ -48,8 +48,8 @@ __device__ karst_index block_of(const rows_of &s, karst_index i, karst_index k)
   return (karst_index)(first_block(s, i) + (int64_t)place_of(s, i, k) * s.t.group);
 }
 
-/* Returns where column j of row i stands among the blocks of L, or, where j >= i, among those of D and U; -1 where
- * it is not in the pattern. */
+/* Returns the place of column j in row i among the blocks of L, or among those of D and U if j >= i; -1 if it is not in
+ * the pattern. */
 __device__ karst_index find_place(const both_triangles &f, karst_index i, karst_index j)
 {
   if (j == i) return 0;
@@ -58,14 +58,14 @@ __device__ karst_index find_place(const both_triangles &f, karst_index i, karst_
   return k >= 0 ? place_of(s, i, k) : -1;
 }
 
-/* Returns the pivot of the block of L that is number n of its row. first is the first block of the row. */
+/* Returns the pivot of block n of a row of L. first: the first block of the row. */
 __device__ karst_index pivot_of(const rows_of &lower, int64_t first, karst_index n)
 {
   return lower.t.row[lower.t.column[first + (int64_t)n * lower.t.group]];
 }
 
-/* each_product for the pivot that is number n of row i and whose row of U' is much longer than row i: it is searched
- * for the columns of row i that follow the pivot. */
+/* each_product for pivot n of row i if its row of U' is much longer than row i: searches it for the columns of row i
+ * that follow the pivot. */
 template <typename visitor>
 __device__ void each_product_by_search(const both_triangles &f, karst_index i, karst_index n, karst_index pivot,
                                        visitor visit)
@@ -85,8 +85,8 @@ __device__ void each_product_by_search(const both_triangles &f, karst_index i, k
     look(f.upper.column[k], true, right + (int64_t)place_of(f.upper, i, k) * f.upper.t.group);
 }
 
-/* Calls visit(whether it is U's, number of the block, block of L, block of U') for each product of row i, pivots in the
- * order in which they stand in the slice. */
+/* Calls visit(whether it is for U, number of the block, block of L, block of U') for each product of row i, pivots in
+ * the order of the slice. */
 template <typename visitor> __device__ void each_product(const both_triangles &f, karst_index i, visitor visit)
 {
   const int64_t left = first_block(f.lower, i), right = first_block(f.upper, i);
@@ -124,7 +124,7 @@ __global__ void find_sources(karst_triangle t, const karst_index *start, const k
   }
 }
 
-/* Adds to list[block] how many products each block has, and to total [2] how many each triangle has. */
+/* Adds the number of products of each block to list[block], and of each triangle to total [2]. */
 __global__ void count_products(both_triangles f, unsigned long long *total)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -149,7 +149,7 @@ __global__ void fill_products(both_triangles f, karst_index *lower_next, karst_i
   });
 }
 
-/* Tells where each row of L, D and U' stands, by the slots of L. */
+/* Writes the positions of the rows of L, D and U', by the slots of L. */
 __global__ void place_rows(karst_triangle lower, karst_triangle upper, karst_ilu_row *place)
 {
   const int64_t slot = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -161,8 +161,8 @@ __global__ void place_rows(karst_triangle lower, karst_triangle upper, karst_ilu
                  (int)(upper.start[other_slice + 1] - upper.start[other_slice])};
 }
 
-/* Finds the products of the rows, a row by each warp. Where product is NULL they are counted in list [rows + 1], else
- * they are put where list says. */
+/* Finds the products of the rows, a warp a row. Counts them in list [rows + 1] if product is NULL, else stores them
+ * from list[slot] on. */
 __global__ void find_row_products(both_triangles f, const karst_ilu_row *row, int64_t *list,
                                   karst_ilu_row_product *product)
 {
@@ -189,8 +189,8 @@ __global__ void find_row_products(both_triangles f, const karst_ilu_row *row, in
   if (!product && lane == 0) list[slot] = count;
 }
 
-/* Finds the products of the rows that have no place in the pattern, a row by each thread. Where product is NULL they
- * are counted in list [rows + 1], by slots, else they are put where list says. */
+/* Finds the products that have no place in the pattern, a thread a row. Counts or stores them as find_row_products
+ * does. */
 __global__ void find_dropped(both_triangles f, int64_t *list, karst_ilu_product *product)
 {
   const int64_t slot = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -231,7 +231,7 @@ struct row_bounds {
   unsigned long long products, most_products, longest; /* all together; of a row; its blocks */
 };
 
-/* Products without a place count too where they are dropped into the diagonal. */
+/* dropped: products without a place count too, because they are added to the diagonal. */
 __global__ void bound_rows(karst_index rows, karst_ilu_pattern_cuda factor, bool dropped, row_bounds *bounds)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;

@@ -2,10 +2,10 @@
  *
  *     a_ij = A_ij - sum_{p < min(i, j)} a_ip U'_pj,    L_ip = a_ip D_p^-1,    D_i = a_ii,    U'_ij = D_i^-1 a_ij
  *
- * A block of threads makes the blocks of one tile in shared memory and stores them as the sweeps by tiles have them
- * (tile_sweep.h). Blocks of threads take tickets in the order in which the forward sweep does, and wait for tiles in
- * the same way. L_ip and U'_ij are made as they are stored: inside the tile a product is that of a_ip, D_p^-1 and
- * a_pj, so that a wave is one step; two where pivots may have to be replaced. */
+ * A block of threads makes the blocks of one tile in shared memory and stores them in the order of the sweeps by tiles
+ * (tile_sweep.h). Blocks of threads take tickets and wait for tiles as in the forward sweep. L_ip and U'_ij are
+ * computed when they are stored: inside the tile a product is that of a_ip, D_p^-1 and a_pj, so that a wave takes one
+ * step, or two if pivots may be replaced. */
 #include "gpu/ilu/tiles/tile_factor_steps.h"
 
 namespace
@@ -24,7 +24,7 @@ struct factor_arguments {
   pivot_repair repair;
 };
 
-/* Makes the factors of a tile whose blocks are all there. */
+/* Makes the factors of a tile whose blocks have arrived. */
 template <int B>
 __device__ __forceinline__ void take_waves(const tile_memory &w, const karst_ilu_making &m, const pivot_repair &repair)
 {
@@ -32,7 +32,7 @@ __device__ __forceinline__ void take_waves(const tile_memory &w, const karst_ilu
    * subtracted. */
   const int passes = repair.shift > 0 ? 2 : 1;
   karst_ilu_wave now = w.wave[0];
-  bool lost = false; /* the same in all threads, for it changes at barriers alone */
+  bool lost = false; /* the same in all threads: it changes only at barriers */
   for (int k = 1; k <= m.waves; k++) {
     const karst_ilu_wave next = w.wave[k];
     for (int pass = 1; pass <= passes; pass++) {
@@ -82,7 +82,7 @@ __device__ __forceinline__ void make_tile(const factor_arguments &s, const karst
   store_steps<B, false>(w, m, s.repair, s.lower + m.lower * BB);
 }
 
-/* Blocks of threads that a multiprocessor is to have registers for: about as many as it has room for their tiles. */
+/* Thread blocks for which a multiprocessor has registers: about as many as its shared memory has room for. */
 template <int B> constexpr int together_of = B == 1 ? 8 : B < 4 ? 8 - B : B == 4 ? 4 : 3;
 
 template <int B> __global__ void __launch_bounds__(THREADS, together_of<B>) factor_tiles(const factor_arguments s)
@@ -117,7 +117,7 @@ struct tiles_work {
   unsigned turns;   /* factorizations so far */
 };
 
-/* factor_state stays NULL where a tile finds no room. */
+/* factor_state stays NULL if a tile does not fit. */
 karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
                            const karst_ilu_shape *shape, karst_ilu_analysis *analysis)
 {
@@ -133,7 +133,7 @@ karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const 
   }
   plan->factor_state = state;
   state->kernel = kernel_for(shape->block_size);
-  /* The same for every plan, for the limit is the kernel's. */
+  /* The limit belongs to the kernel, so it is the same for every plan. */
   return karst_cuda_status(
       context, cudaFuncSetAttribute(state->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, limit), what);
 }

@@ -1,5 +1,5 @@
-/* tile_lists.cu - the records of the factorization by tiles (tile_factor.h), once their products are measured
- * (tile_products.cu). */
+/* tile_lists.cu - writes the records of the factorization by tiles (tile_factor.h), which tile_products.cu has
+ * measured. */
 #include "gpu/bisect.h"
 #include "gpu/ilu/tiles/tile_products.h"
 #include "gpu/warp_scan.h"
@@ -7,7 +7,7 @@
 namespace
 {
 
-/* A tile's record under way. */
+/* The parts of a tile's record. */
 struct writer {
   karst_ilu_wave *wave;
   karst_ilu_job *job;
@@ -32,7 +32,7 @@ __device__ writer writer_of(char *record, const karst_ilu_making &m)
           (unsigned short *)(record + at.source)};
 }
 
-/* Counts the jobs of each wave, in the places of its first ones. */
+/* Counts the jobs of each wave, in outer and inner. */
 __device__ void count_waves(const karst_ilu_products_view &v, const range &blocks, const karst_ilu_making &m,
                             const writer &to)
 {
@@ -47,14 +47,14 @@ __device__ void count_waves(const karst_ilu_products_view &v, const range &block
   __syncwarp();
 }
 
-/* Makes the counts places. */
+/* Turns the counts into first places. */
 __device__ void start_waves(const karst_ilu_making &m, karst_ilu_wave *wave)
 {
   int jobs = 0;
   const int lane = (int)threadIdx.x % 32;
   for (int k = lane; k - lane <= m.waves; k += 32) {
     const bool there = k <= m.waves;
-    const int2 count = there ? __ldcg((const int2 *)(wave + k)) : int2{0, 0}; /* as atomics have left it */
+    const int2 count = there ? __ldcg((const int2 *)(wave + k)) : int2{0, 0}; /* from L2, where atomics add */
     int some;
     const int job = jobs + karst_cuda_sum_before(count.x + count.y, &some);
     if (there) wave[k] = {job, job + count.x};
@@ -63,7 +63,8 @@ __device__ void start_waves(const karst_ilu_making &m, karst_ilu_wave *wave)
   __syncwarp();
 }
 
-/* Returns a place for each lane that wants one. Lanes with the same cursor, which counts on, get consecutive places. */
+/* Returns the next place of each cursor for the lanes that want one, and advances it. Lanes with the same cursor get
+ * consecutive places. */
 __device__ int take_place(bool wanted, int *cursor)
 {
   const int lane = (int)threadIdx.x % 32;
@@ -79,7 +80,7 @@ __device__ int take_place(bool wanted, int *cursor)
   return first + __popc(peers & ((1u << lane) - 1));
 }
 
-/* Returns the row of the tile whose diagonal block that is, or KARST_ILU_NO_BLOCK. row: the first block of each. */
+/* Returns the row of the tile whose diagonal block this is, or KARST_ILU_NO_BLOCK. row: the first block of each row. */
 __device__ int find_pivot(const karst_ilu_products_view &v, const karst_ilu_tile &tile, const unsigned short *row,
                           int block)
 {
@@ -88,7 +89,7 @@ __device__ int find_pivot(const karst_ilu_products_view &v, const karst_ilu_tile
   return block - row[q] == (int)(v.lower.start[i + 1] - v.lower.start[i]) ? q : (int)KARST_ILU_NO_BLOCK;
 }
 
-/* Lists the jobs of one kind; in the place of their first product, the kind. */
+/* Lists the jobs of one kind, with the kind in product for start_products. */
 __device__ void place_jobs(const karst_ilu_products_view &v, const karst_ilu_tile &tile, int kind, const writer &to)
 {
   const int lane = (int)threadIdx.x % 32;
@@ -104,7 +105,7 @@ __device__ void place_jobs(const karst_ilu_products_view &v, const karst_ilu_til
   }
 }
 
-/* Tells where the products of the jobs begin, in the list and in the place of their counts. */
+/* Writes where the products of each job begin into the job, and over their count. */
 __device__ void start_products(const karst_ilu_products_view &v, int64_t first_of_tile, int jobs, karst_ilu_job *job)
 {
   const int lane = (int)threadIdx.x % 32;
@@ -120,7 +121,7 @@ __device__ void start_products(const karst_ilu_products_view &v, int64_t first_o
   if (lane == 0) job[jobs] = {products, 0, KARST_ILU_NO_BLOCK};
 }
 
-/* Turns cursors back that stand one past the last of each wave, which is where the next ones begin. */
+/* Restores the first places of the waves from the cursors, which have advanced to where the next kind begins. */
 __device__ void restore_starts(const karst_ilu_making &m, karst_ilu_wave *wave)
 {
   const int lane = (int)threadIdx.x % 32;
@@ -133,7 +134,7 @@ __device__ void restore_starts(const karst_ilu_making &m, karst_ilu_wave *wave)
   }
 }
 
-/* Lists what is made in each wave, by where its jobs begin: as cursors, these go through the waves. */
+/* Lists the jobs of each wave. The first places of the waves serve as cursors. */
 __device__ void write_waves(const karst_ilu_products_view &v, const karst_ilu_tile &tile, const karst_ilu_making &m,
                             const writer &to)
 {
@@ -154,8 +155,8 @@ __device__ void write_steps(const karst_ilu_products_half &h, const karst_ilu_ti
     to[k] = {(unsigned short)step[k].first, (unsigned short)step[k].length, (int)step[k].block};
 }
 
-/* Tells the numbers of the blocks of both triangles as the sweeps have them; those of U' last column first, with what
- * they are divided by. */
+/* Writes the places of the blocks of both triangles, and the divisors of U'. The sweeps have its rows last column
+ * first. */
 __device__ void write_places(const karst_ilu_products_view &v, const tile_view &t, const karst_ilu_tile &upper,
                              const writer &to)
 {
@@ -183,7 +184,7 @@ __device__ void write_places(const karst_ilu_products_view &v, const tile_view &
   });
 }
 
-/* Lists the blocks of a row of another tile that are needed: where they stand. */
+/* Lists where the needed blocks of a row of another tile are. */
 __device__ void list_outside(const karst_ilu_products_view &v, karst_index i, uint64_t used, unsigned long long *to)
 {
   const int b = v.block_size, length = (int)(v.upper.start[i + 1] - v.upper.start[i]);
@@ -199,7 +200,7 @@ __device__ void list_outside(const karst_ilu_products_view &v, karst_index i, ui
           (row + (unsigned long long)(length - 1 - e) * at.apart * of_block) << 16 | (unsigned long long)(at.apart * b);
 }
 
-/* Numbers the blocks of other tiles from first on, and lists where they stand. */
+/* Numbers the blocks of other tiles from first on, and lists where they are. */
 __device__ void write_outside(const karst_ilu_products_view &v, const tile_view &t, int first, unsigned long long *to)
 {
   const int lane = (int)threadIdx.x % 32;
@@ -216,7 +217,7 @@ __device__ void write_outside(const karst_ilu_products_view &v, const tile_view 
   }
 }
 
-/* Writes where the rows of the tile stand, and from which blocks of A theirs start. */
+/* Writes the first block of each row of the tile and, if there is fill, the sources. */
 __device__ void write_rows(const karst_ilu_products_view &v, const karst_ilu_tile &tile, bool fill, const writer &to)
 {
   const range blocks = blocks_of(v, tile);
@@ -232,8 +233,8 @@ __device__ void write_rows(const karst_ilu_products_view &v, const karst_ilu_til
   }
 }
 
-/* Writes the products of a row, and by what its blocks of L are multiplied last. divisor: of its first block, apart:
- * from one to the next. */
+/* Writes the products of a row, and the divisors of its blocks of L. divisor: of its first block; apart: from one to
+ * the next. */
 __device__ void write_row(const karst_ilu_products_view &v, const tile_view &t, karst_index i, unsigned short *divisor,
                           int apart, const writer &to)
 {

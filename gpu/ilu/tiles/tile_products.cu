@@ -9,7 +9,7 @@ namespace
 
 const char *const what = "the factorization by tiles";
 
-/* Finds where the tiles of the upper triangle and their rows stand, and whose the rows are. */
+/* Finds position, place and owner from the tiles of the upper triangle. */
 __global__ void __launch_bounds__(THREADS) place_rows(karst_ilu_products_view v)
 {
   const int64_t n = tile_of_warp();
@@ -24,8 +24,8 @@ __global__ void __launch_bounds__(THREADS) place_rows(karst_ilu_products_view v)
   });
 }
 
-/* Puts the inner job of a block, all products of which are known, behind its outer one. Returns what ready_at does. */
-__device__ int settle(const karst_ilu_products_view &v, int64_t block)
+/* Moves the inner job of a block behind its outer one, once all its products are known. Returns ready_at. */
+__device__ int order_jobs(const karst_ilu_products_view &v, int64_t block)
 {
   unsigned short *ready = v.ready + 2 * block;
   if (ready[KARST_ILU_INNER] > 0 && ready[KARST_ILU_INNER] <= ready[KARST_ILU_OUTER])
@@ -33,19 +33,20 @@ __device__ int settle(const karst_ilu_products_view &v, int64_t block)
   return ready_at(v, block);
 }
 
-/* Settles the blocks of a row. The last job of its diagonal block, which gets one if it has no products, is in no
- * earlier wave than the others. Returns one more than that wave. */
-__device__ int settle_row(const karst_ilu_products_view &v, const row_view &row)
+/* Does so for the blocks of a row. The last job of the diagonal block is in no earlier wave than the others; a diagonal
+ * block without products gets a job. Returns one more than that wave. */
+__device__ int order_jobs_of_row(const karst_ilu_products_view &v, const row_view &row)
 {
   const int64_t blocks = (row.lower_end - row.lower) + 1 + (int64_t)(row.upper_end - row.upper);
   unsigned short *ready = v.ready + 2 * row.diagonal;
   int last = 1;
-  for (int64_t k = 0; k < blocks; k++) last = max(last, settle(v, row.first + k));
+  for (int64_t k = 0; k < blocks; k++) last = max(last, order_jobs(v, row.first + k));
   ready[ready[KARST_ILU_OUTER] > ready[KARST_ILU_INNER] ? KARST_ILU_OUTER : KARST_ILU_INNER] = (unsigned short)last;
   return last;
 }
 
-/* Goes through the products of a row. Returns how many numbers list them. */
+/* Finds the waves of a row's products, counts them, and marks the blocks of other tiles. Returns how many numbers list
+ * them. */
 __device__ int measure_row(const karst_ilu_products_view &v, const tile_view &t, const row_view &row)
 {
   int numbers = 0;
@@ -53,8 +54,8 @@ __device__ int measure_row(const karst_ilu_products_view &v, const tile_view &t,
   for (karst_index k = row.lower; k < row.lower_end; k++, left++) {
     const karst_index pivot = v.lower.column[k];
     const int from = find_outside(v, t, pivot), kind = from < 0 ? KARST_ILU_INNER : KARST_ILU_OUTER;
-    /* A row of the tile is all there when its diagonal block is inverted. */
-    const int after = max(settle(v, left), from < 0 ? ready_at(v, diagonal_block(v, pivot)) : 0) + 1;
+    /* A row of the tile is complete when its diagonal block is inverted. */
+    const int after = max(order_jobs(v, left), from < 0 ? ready_at(v, diagonal_block(v, pivot)) : 0) + 1;
     each_product(v, row, pivot, [&](int e, int64_t target) {
       if (from >= 0) use(&t.used[from], e);
       unsigned short &ready = v.ready[2 * target + kind];
@@ -66,8 +67,8 @@ __device__ int measure_row(const karst_ilu_products_view &v, const tile_view &t,
   return numbers;
 }
 
-/* Returns whether the tile is so large that its products are better not looked at: it has more blocks than can be
- * numbered, or a lane would be long at work on one of its rows. */
+/* Returns whether the tile is too large to be measured: its blocks cannot be numbered, or one of its rows would keep a
+ * lane busy for long. */
 __device__ bool too_large(const karst_ilu_products_view &v, const karst_ilu_tile &tile, const karst_ilu_tile &upper)
 {
   enum { MOST_PRODUCTS = 8192 };
@@ -87,11 +88,11 @@ __device__ bool too_large(const karst_ilu_products_view &v, const karst_ilu_tile
 /* Returns the sum over the warp in its first lane. */
 __device__ int sum_of_warp(int mine)
 {
-  __shared__ cub::WarpReduce<int>::TempStorage none; /* empty, for whole warps exchange by shuffles */
-  return cub::WarpReduce<int>(none).Sum(mine);
+  __shared__ cub::WarpReduce<int>::TempStorage empty; /* for whole warps exchange by shuffles */
+  return cub::WarpReduce<int>(empty).Sum(mine);
 }
 
-/* The products of a tile, its waves, and the blocks of other tiles. The first lane has them all. */
+/* Counts the products, waves and jobs of a tile, and the blocks of other tiles. The first lane gets the results. */
 __device__ void measure_products(const karst_ilu_products_view &v, const tile_view &t, karst_ilu_making *m)
 {
   const range blocks = blocks_of(v, t.tile);
@@ -101,7 +102,7 @@ __device__ void measure_products(const karst_ilu_products_view &v, const tile_vi
     if (i < 0) return;
     const row_view row = row_at(v, i);
     products += measure_row(v, t, row);
-    waves = max(waves, (unsigned)settle_row(v, row));
+    waves = max(waves, (unsigned)order_jobs_of_row(v, row));
   });
   for (int64_t k = 2 * blocks.first + threadIdx.x % 32; k < 2 * blocks.end; k += 32) jobs += v.ready[k] > 0;
   for (int k = (int)threadIdx.x % 32; k < t.tile.halos; k += 32) outside += count_outside(v, t, k);
@@ -111,8 +112,8 @@ __device__ void measure_products(const karst_ilu_products_view &v, const tile_vi
   m->outside = sum_of_warp(outside);
 }
 
-/* units: [tiles + 1] of 16 bytes of each tile's record, and 0. *largest, 0 at first: the bytes of shared memory of the
- * largest tile, or all ones. */
+/* units: [tiles + 1] the size of each tile's record in units of 16 bytes, then 0. *largest, 0 at first: bytes of shared
+ * memory of the largest tile; all ones if a tile is too large. */
 __global__ void __launch_bounds__(THREADS, TOGETHER)
     measure(karst_ilu_products_view v, karst_ilu_tile_lists lists, int64_t *units, unsigned long long *largest)
 {
@@ -158,7 +159,6 @@ struct sizes {
   unsigned long long *largest; /* one */
 };
 
-/* The rows of other tiles. */
 karst_status take_halos(karst_context *context, karst_ilu_products_view *v)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
@@ -175,7 +175,6 @@ karst_status take_halos(karst_context *context, karst_ilu_products_view *v)
   return status;
 }
 
-/* Takes the work space. */
 karst_status take(karst_context *context, const karst_ilu_analysis *analysis, karst_ilu_products_view *v, sizes *w)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
@@ -209,7 +208,6 @@ void give_back(karst_context *context, const karst_ilu_products_view &v, const s
   karst_cuda_work_release(context, w.largest);
 }
 
-/* Measures all tiles. */
 karst_status measure_all(karst_context *context, const karst_ilu_products_view &v, const sizes &w,
                          karst_ilu_tile_lists *lists, int64_t *bytes)
 {

@@ -16,7 +16,7 @@ typedef struct karst_ilu_products_half {
   karst_ilu_tiled tiled;
 } karst_ilu_products_half;
 
-/* Where a row's blocks of U' stand in its tile's part of the triangle. */
+/* The place of a row's blocks of U' in its tile's part of the triangle. */
 typedef struct karst_ilu_row_place {
   int first;                /* block of the tile */
   unsigned short apart, of; /* blocks from one to the next; which row of the step it is */
@@ -28,8 +28,8 @@ enum { KARST_ILU_INNER, KARST_ILU_OUTER };
 /* How many numbers list a product. */
 static constexpr __host__ __device__ int karst_ilu_product_length(int kind) { return kind == KARST_ILU_INNER ? 3 : 2; }
 
-/* What the kernels look at; device memory. Blocks are numbered through all rows as tile_factor.h does through those of
- * a tile. */
+/* The data of the kernels; device memory. Blocks are numbered through all rows as tile_factor.h does through those of a
+ * tile. */
 typedef struct karst_ilu_products_view {
   karst_index tiles;
   int block_size;
@@ -40,20 +40,20 @@ typedef struct karst_ilu_products_view {
   karst_index *position;      /* [tiles] where the tile of each number stands in the upper triangle */
   karst_ilu_row_place *place; /* [rows] */
   unsigned short *ready;      /* [2 blocks] one more than the wave of each job; 0: there is none */
-  int *count;                 /* [2 blocks] its products; then where the first that is not written yet goes */
-  int64_t *halo;  /* [tiles + 1] how many rows of other tiles the tiles before need, as the forward sweep does */
-  uint64_t *used; /* [halo[tiles]] which of their blocks of U' are needed */
-  int *outside;   /* [halo[tiles]] the number of their block of D^-1 */
+  int *count;                 /* [2 blocks] its products; then the place of the next one to be written */
+  int64_t *halo;  /* [tiles + 1] where the halo of each tile in the forward sweep begins, counted through all tiles */
+  uint64_t *used; /* [halo[tiles]] which blocks of U' of each row of a halo are needed */
+  int *outside;   /* [halo[tiles]] the number of its block of D^-1 */
 } karst_ilu_products_view;
 
-/* tile_lists.cu: writes the records of all tiles, which begin at units, and where that is into the lists; queues it. */
+/* tile_lists.cu: queues the writing of all records, which begin at units; their beginnings go to the lists. */
 void karst_ilu_write_tile_lists_cuda(cudaStream_t stream, const karst_ilu_products_view *v,
                                      const karst_ilu_tile_lists *lists, const int64_t *units);
 
 namespace
 {
 
-/* TOGETHER: blocks of threads that a multiprocessor is to hold, for the kernels wait for memory all the time. */
+/* TOGETHER: thread blocks that a multiprocessor has to hold, because the kernels mostly wait for memory. */
 enum { THREADS = 128, WARPS = THREADS / 32, TOGETHER = 8 };
 
 /* The numbers of the first block of a row, of its diagonal one, and one past its last. */
@@ -67,13 +67,13 @@ __device__ __forceinline__ int64_t diagonal_block(const karst_ilu_products_view 
   return (int64_t)v.lower.start[i + 1] + v.upper.start[i] + i;
 }
 
-/* Returns one more than the wave of the last job of a block, all products of which are known; 0: it has none. */
+/* Returns one more than the wave of the last job of a block, once all its products are known; 0: it has no job. */
 __device__ __forceinline__ int ready_at(const karst_ilu_products_view &v, int64_t block)
 {
   return max((int)v.ready[2 * block + KARST_ILU_INNER], (int)v.ready[2 * block + KARST_ILU_OUTER]);
 }
 
-/* A row, and where its columns stand. */
+/* A row, and its parts of the patterns of L and U. */
 struct row_view {
   karst_index number;
   karst_index lower, lower_end, upper, upper_end;
@@ -96,7 +96,8 @@ __device__ int64_t find_block(const karst_ilu_products_view &v, const row_view &
   return k < 0 ? -1 : (lower ? row.first : row.diagonal + 1) + (k - first);
 }
 
-/* Calls visit(e, target) for each product of a row with block e of a pivot's U', from block target. */
+/* Calls visit(e, target) for each product of a row with block e of the pivot's row of U', which is subtracted from
+ * block target. */
 template <typename visitor>
 __device__ __forceinline__ void each_product(const karst_ilu_products_view &v, const row_view &row, karst_index pivot,
                                              visitor visit)
@@ -110,8 +111,8 @@ __device__ __forceinline__ void each_product(const karst_ilu_products_view &v, c
   }
 }
 
-/* Of a row of another tile, bit e of used says that block e of its U' is needed; the last bit, that all from there on
- * are. Returns how many blocks are needed before block e. */
+/* Bit e of used says that block e of a halo's row of U' is needed; the last bit, that all blocks from there on are.
+ * used_before: how many blocks are needed before block e. */
 enum { LAST_BIT = 63 };
 
 __device__ __forceinline__ int used_before(uint64_t used, int e)
@@ -157,7 +158,7 @@ __device__ __forceinline__ range blocks_of(const karst_ilu_products_view &v, con
   return {first_block(v, tile.row), first_block(v, tile.row + tile.rows)};
 }
 
-/* Returns how many blocks of a row of another tile are needed, with that of D^-1. */
+/* Returns how many blocks of row k of the halo are needed, with that of D^-1. */
 __device__ __forceinline__ int count_outside(const karst_ilu_products_view &v, const tile_view &t, int k)
 {
   return 1 + used_before(t.used[k], (int)(v.upper.start[t.halo[k] + 1] - v.upper.start[t.halo[k]]));
