@@ -12,12 +12,12 @@ const char *const what = "the tiles of block ILU";
 /* The strict triangle by rows, by slices and by tiles. */
 struct side {
   const karst_index *row_start, *column;
-  const karst_index *slot; /* [rows] where each row stands in the slices */
+  const karst_index *slot; /* [rows] the slot of each row in the slices */
   karst_triangle triangle;
   karst_ilu_tiled tiled;
 };
 
-/* Returns the number of the block of a row with a neighbour, number e in the order of elimination. */
+/* Returns the block of a row with a neighbour, which is number e in the order of elimination. */
 template <bool upper>
 __device__ karst_index block_of(const side &h, karst_index row, int64_t neighbours, int64_t e, karst_index neighbour)
 {
@@ -62,7 +62,7 @@ template <bool upper> karst_status find_side(karst_context *context, side *h, ka
   return KARST_SUCCESS;
 }
 
-/* Element (r, c) of each block of a step, or of D^-1, from the triangle; by the lanes of a warp. */
+/* Copies the blocks of a step, or of D^-1, from the triangle, by a warp. */
 template <int B>
 __device__ void copy_step(const karst_triangle &t, const karst_index *from, int count, int64_t length, double *value)
 {
@@ -75,7 +75,7 @@ __device__ void copy_step(const karst_triangle &t, const karst_index *from, int 
   }
 }
 
-/* Copies the values of a triangle. Those of scalars need no regard to steps. */
+/* Copies the values of a triangle. Scalars are copied without regard to steps. */
 template <int B, bool upper>
 __global__ void __launch_bounds__(THREADS)
     copy_values(const karst_triangle t, const karst_ilu_tiled tiled, karst_index tiles, double *value)

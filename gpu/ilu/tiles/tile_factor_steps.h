@@ -13,7 +13,7 @@ namespace
 
 enum { THREADS = 128, WARPS = THREADS / 32 }; /* of a block */
 
-/* A tile in shared memory, and what of its record is read where it is. */
+/* A tile in shared memory, with the parts of its record that are read in place. */
 struct tile_memory {
   const karst_ilu_wave *wave;
   const karst_ilu_job *job;
@@ -23,7 +23,7 @@ struct tile_memory {
   const unsigned short *product, *row, *lower_place, *upper_place, *lower_divisor, *upper_divisor, *source;
   double *block;
   int blocks;          /* of the tile */
-  const double *value; /* of D^-1 and U' by tiles, where other tiles have theirs */
+  const double *value; /* D^-1 and U' of all tiles */
 };
 
 template <int B>
@@ -79,8 +79,8 @@ template <int B> struct lane_task {
   }
 };
 
-/* Begins to copy numbers into shared memory, by a warp. Both places are multiples of 16 bytes, or both 8 more. Returns
- * whether there is something to wait for. */
+/* Begins to copy numbers into shared memory, by a warp. Both addresses are multiples of 16 bytes, or both are 8 more.
+ * Returns whether the barrier has to be awaited. */
 __device__ __forceinline__ bool begin_numbers(double *to, const double *from, int count, uint64_t *barrier)
 {
   const int before = (int)((uintptr_t)from / sizeof(double) % 2), all = before + count, even = all / 2 * 2;
@@ -89,7 +89,7 @@ __device__ __forceinline__ bool begin_numbers(double *to, const double *from, in
   return even > 0;
 }
 
-/* Numbers of a list that a thread reads before it uses the first, for some wait in memory. */
+/* Numbers of a list that a thread reads before it uses the first, so that it waits for them together. */
 template <int B> constexpr int batch_of = B == 1 ? 4 : 1;
 
 /* Begins to fetch the blocks of a tile with fill. A: the first of its rows. */
@@ -191,7 +191,7 @@ __device__ __forceinline__ bool multiply_row(const double (&left)[B], const doub
   return not_finite;
 }
 
-/* Reports the row that has a block as not finite. row: of the tile, whose first one has that number. */
+/* Reports the row of a block as not finite. row: of the tile; number: of its first row. */
 __device__ __noinline__ void report_block(const unsigned short *row, int block, karst_index number,
                                           karst_ilu_statistics_cuda *statistics)
 {
@@ -238,7 +238,7 @@ __device__ __forceinline__ void subtract_product(const tile_memory &w, const uns
     for (int d = 0; d < B; d++) sum[d] -= left[c] * right[d][c];
 }
 
-/* Sums the thread's scalar row of a block up once more, now with its sizes (gpu/size.h). */
+/* Sums the thread's scalar row of a block again, with its sizes (gpu/size.h). */
 template <int B>
 __device__ void sum_again(const tile_memory &w, const karst_ilu_making &m, const double *A, int block, int r,
                           double (&sum)[B], float (&size)[B])
@@ -270,8 +270,8 @@ __device__ void sum_again(const tile_memory &w, const karst_ilu_making &m, const
   for (int d = 0; d < B; d++) size[d] = karst_size_of_many(size[d], products);
 }
 
-/* Whether partial sums of a row were much larger than what is left in the columns of its block, whose scales those are.
- * size: of the row (gpu/size.h). */
+/* Whether partial sums of a row were much larger than the entries of its block, which have these scales. size: of the
+ * row (gpu/size.h). */
 template <int B>
 __device__ __forceinline__ bool sums_are_lost(const float (&size)[B], const karst_ilu_scales<B> &scales)
 {
@@ -294,10 +294,10 @@ __device__ __forceinline__ karst_ilu_scales<B> measure_entries(const karst_ilu_p
   return karst_ilu_measure<B>(at, own);
 }
 
-/* Makes the thread's row of the inverse of a diagonal block in the steps of karst_block_inverse, or of what stands for
- * it. Where the sums are to be traced, the block is judged by its sizes; else by its entries, with the margin of
- * karst_ilu_solve_row. Returns whether the row is right, which it is not where without a trace the block may not be
- * sound. size: of the thread's row, as far as this job has made it. The whole warp takes all steps. */
+/* Makes the thread's row of the inverse of a diagonal block, or of its replacement, in the steps of
+ * karst_block_inverse. trace: the block is summed again and judged by its sizes; otherwise by its entries, with the
+ * margin of karst_ilu_solve_row. Returns whether the row is right; without trace it is not if the block may be unsound.
+ * size: of the thread's row, from the products of this job. The whole warp takes all steps. */
 template <int B>
 __device__ __forceinline__ bool
 invert_with_care(const tile_memory &w, const karst_ilu_making &m, const karst_ilu_place &at, const karst_ilu_job &job,
@@ -338,10 +338,10 @@ template <int B> __device__ __forceinline__ void put_inverse_row(const double (&
     if (wanted) to[c * B] = inverse[c];
 }
 
-/* Inverts the diagonal blocks of jobs, of which each group of lanes that is active has one: as they stand; with care
- * where rows may have to be exchanged; and with sizes, which takes long, where a block may not be sound. The lanes of a
- * warp take all steps together. size: of the thread's row, as far as this job has made it. lost: what do_jobs has
- * returned for the tile. */
+/* Inverts diagonal blocks, one for each active group of lanes: first without exchanging rows; then by invert_with_care,
+ * if rows may have to be exchanged; then with trace, which takes long, if a block may be unsound. The lanes of a warp
+ * take all steps together. size: of the thread's row, from the products of this job. lost: what do_jobs has returned
+ * for the tile. */
 template <int B>
 __device__ __forceinline__ void invert_pivots(const tile_memory &w, const karst_ilu_making &m,
                                               const karst_ilu_place &at, const karst_ilu_job &job,
@@ -372,10 +372,10 @@ __device__ __forceinline__ void invert_pivots(const tile_memory &w, const karst_
   }
 }
 
-/* Does the jobs of one kind of a wave, a thread a scalar row of a block. The lanes of a warp take all steps together.
- * inner: those of products inside the tile. subtract, invert: whether that is done. lost: whether partial sums of a
- * diagonal block have been much larger than what was left of it, in jobs before the last barrier. Returns whether they
- * are in these jobs, of blocks that are inverted behind the next one. */
+/* Does the jobs of one kind in a wave, a thread a scalar row of a block. The lanes of a warp take all steps together.
+ * inner: the jobs of products inside the tile. subtract, invert: the steps to take. lost: in jobs before the last
+ * barrier, partial sums of a diagonal block were much larger than its entries. Returns whether that is so in these
+ * jobs, for blocks that are inverted after the next barrier. */
 template <int B, bool inner>
 __device__ __forceinline__ bool do_jobs(const tile_memory &w, const karst_ilu_making &m, int first, int end,
                                         bool subtract, bool invert, bool lost, const pivot_repair &f)
@@ -391,7 +391,7 @@ __device__ __forceinline__ bool do_jobs(const tile_memory &w, const karst_ilu_ma
     float size[B];
 #pragma unroll
     for (int d = 0; d < B; d++) size[d] = 0;
-    if (subtract) { /* lanes without a job as well, for whom nothing changes: nvcc's code is a quarter faster so */
+    if (subtract) { /* lanes without a job too, without effect: nvcc's code is a quarter faster */
       const int last = active ? w.job[j + my.q + 1].product : 0;
       double *to = w.block + job.block * (B * B) + my.r, sum[B];
 #pragma unroll
@@ -421,7 +421,7 @@ __device__ __forceinline__ bool do_jobs(const tile_memory &w, const karst_ilu_ma
 }
 
 /* Makes and stores the thread's row r of a block as the sweeps have it: L_ip = a_ip D_p^-1, U'_ij = D_i^-1 a_ij, or
- * D^-1 where there is no divisor. apart: from one column to the next. */
+ * D^-1 without a divisor. apart: from one column to the next. */
 template <int B, bool upper>
 __device__ __forceinline__ void store_row(const tile_memory &w, int block, int divisor, int r, int apart,
                                           karst_index first_row, const pivot_repair &f, double *value)
@@ -442,8 +442,8 @@ __device__ __forceinline__ void store_row(const tile_memory &w, int block, int d
   for (int c = 0; c < B; c++) value[c * apart] = out[c];
 }
 
-/* Stores the blocks of a step, by the first threads of some. first: number of its first block as the sweeps have them;
- * first_row: the tile's first. */
+/* Stores the blocks of a step, by that many threads. first: its first block in the order of the sweeps; first_row: the
+ * tile's first. */
 template <int B, bool upper>
 __device__ __forceinline__ void store_step(const tile_memory &w, int first, int thread, int threads, int count,
                                            int length, karst_index first_row, const pivot_repair &f, double *value)
@@ -467,7 +467,7 @@ __device__ __forceinline__ void store_step(const tile_memory &w, int first, int 
     }
 }
 
-/* Stores the blocks of a triangle, a step by each warp; those of scalars stand as in one step. value: of the tile. */
+/* Stores the blocks of a triangle, a warp a step; scalars all at once, as one step. value: of the tile. */
 template <int B, bool upper>
 __device__ __forceinline__ void store_steps(const tile_memory &w, const karst_ilu_making &m, const pivot_repair &f,
                                             double *value)

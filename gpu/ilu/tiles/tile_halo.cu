@@ -24,7 +24,7 @@ __device__ unsigned long long take_places(unsigned count, unsigned long long *ta
   return __shfl_sync(~0u, first, 0) + before;
 }
 
-/* Stores the pairs of all rows, in any order and as often as they are met; pair NULL: counts them. */
+/* Stores the pairs of all rows, in any order and with repetitions; counts them if pair is NULL. */
 __global__ void find_pairs(karst_ilu_tiling_cuda t, int row_bits, unsigned long long *count, pair *pair)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -40,7 +40,7 @@ __global__ void find_pairs(karst_ilu_tiling_cuda t, int row_bits, unsigned long 
       pair[at++] = (unsigned long long)tile << row_bits | (unsigned long long)t.column[k];
 }
 
-/* Marks the pairs that are the first of their tile with a row of its owner. */
+/* Marks the first pair of each tile with each other tile. */
 __global__ void mark_waits(karst_ilu_halos_cuda halos, const karst_index *owner)
 {
   const int64_t k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -59,7 +59,7 @@ int bits_of(int64_t largest)
   return bits;
 }
 
-/* Sorts the pairs, whose numbers have so many bits, and leaves each once. sorted: room for as many. */
+/* Sorts the pairs, which have that many bits, and removes repetitions. sorted: room for as many pairs. */
 karst_status sort_pairs(karst_context *context, int bits, pair *sorted, unsigned long long *kept,
                         karst_ilu_halos_cuda *halos)
 {

@@ -2,9 +2,9 @@
  * in which the steps of a sweep take their rows: level set after level set inside the tile, where only neighbours in
  * the tile count.
  *
- * A warp takes one tile of the kernels. Small tiles of one colour are joined to keep its lanes busy; large ones
- * are cut so that their rows fit into shared memory. Its rows stay consecutive, so that tiles taken in the order of
- * elimination are an order of elimination, whatever the fill ties together. */
+ * A warp takes one tile of the kernels. Small tiles of one colour are joined to keep its lanes busy; large ones are cut
+ * so that their rows fit into shared memory. The rows of a tile stay consecutive, so that taking the tiles one by one
+ * keeps the order of elimination, whatever rows the fill connects. */
 #include "gpu/ilu/tiles/tile_sweep.h"
 #include "gpu/warp_scan.h"
 
@@ -15,13 +15,13 @@ enum { THREADS = 256, WARPS = THREADS / 32 };
 
 const char *const what = "the tiles of block ILU";
 
-/* Rows of one tile of the kernels: tiles of fewer than least are joined until they have so many, but to no more than
- * joined rows, for shared memory is as large as the largest tile takes; larger ones than most are cut. */
+/* Rows of a tile of the kernels. Tiles of fewer than least rows are joined until they have that many, up to joined
+ * rows, because the largest tile determines the shared memory of all. Tiles of more than most rows are cut. */
 struct tile_limits {
   karst_index least, joined, most;
 };
 
-/* Returns how many rows of average length a tile may have for its values to find room in shared memory. */
+/* Returns how many rows of average length a tile may have so that its values fit into shared memory. */
 karst_index most_rows(const karst_ilu_analysis *analysis)
 {
   enum { MOST_BYTES = 48 * 1024 };
@@ -47,7 +47,8 @@ tile_limits limits_for(const karst_ilu_analysis *analysis)
   return limits;
 }
 
-/* Appends the starts of tiles that rows begin .. end - 1 are cut into evenly. */
+/* Cuts rows begin .. end - 1 evenly into tiles of at most most rows, and appends their starts. Returns the new
+ * count. */
 karst_index cut(karst_index begin, karst_index end, karst_index most, karst_index count, karst_index *start)
 {
   const int64_t pieces = ((int64_t)end - begin + most - 1) / most;
@@ -88,8 +89,8 @@ __device__ karst_index level_in_tile(const karst_ilu_tiling_cuda &t, karst_index
   return highest + 1;
 }
 
-/* Finds the levels of the rows inside their tiles, a warp for each tile. level is -1 at first. Of 32 rows after another
- * the first whose level is not known can always be found. */
+/* Finds the levels of the rows inside their tiles, a warp for each tile. level is -1 at first. Of 32 consecutive rows,
+ * the level of the first unknown one can always be found. */
 __global__ void __launch_bounds__(THREADS) find_levels_in_tiles(const karst_ilu_tiling_cuda t)
 {
   const int lane = (int)threadIdx.x % 32;
@@ -109,7 +110,7 @@ __global__ void __launch_bounds__(THREADS) find_levels_in_tiles(const karst_ilu_
   }
 }
 
-/* How many of the lanes before this one have the same level, and of all lanes. level < 0: none. */
+/* How many lanes before this one, and how many in all, have its level. */
 struct peers {
   int before, all;
 };

@@ -1,4 +1,4 @@
-/* tile_record.cu - makes a triangle by tiles (tile_sweep.h): the steps of each tile, which tiles find room in shared
+/* tile_record.cu - makes a triangle by tiles (tile_sweep.h): the steps of each tile, which tiles fit into shared
  * memory, the order in which tiles are taken, and their records.
  *
  * A warp walks through the steps of a tile twice: to count, and to fill. */
@@ -12,7 +12,7 @@ enum { THREADS = 256, WARPS = THREADS / 32 };
 
 const char *const what = "the tiles of block ILU";
 
-/* What the kernels look at. */
+/* The input of the kernels. */
 struct view {
   karst_ilu_tiling_cuda t;
   karst_ilu_halos_cuda halos;
@@ -40,7 +40,7 @@ __device__ int64_t make_steps(const karst_ilu_tiling_cuda &t, const karst_ilu_ti
   return step.block;
 }
 
-/* Returns the first of the pairs low .. high - 1 that is not before that of a tile with a row. */
+/* Returns the first of the pairs low .. high - 1 that is not before the pair of tile and row. */
 __device__ int64_t find_pair(const karst_ilu_halos_cuda &halos, int64_t tile, karst_index row, int64_t low,
                              int64_t high)
 {
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(THREADS) measure(view v, karst_ilu_tile *tile)
   if (threadIdx.x % 32 == 0) tile[n] = made;
 }
 
-/* The numbers of the tiles that each tile waits for, tile after tile. */
+/* Lists the tiles that each tile waits for, tile after tile. */
 __global__ void list_waits(karst_ilu_halos_cuda halos, const karst_index *owner, karst_index *wait)
 {
   const int64_t k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -79,8 +79,8 @@ __global__ void list_waits(karst_ilu_halos_cuda halos, const karst_index *owner,
   wait[halos.number[k]] = owner[halos.pair[k] & (((unsigned long long)1 << halos.row_bits) - 1)];
 }
 
-/* Marks the tiles as far that would take more than that much shared memory, and stores the number of blocks and the
- * size of the record, in units of 16 bytes, of each tile; both are 0 past the last one. */
+/* Marks as far the tiles that need more than shared bytes. Stores the number of blocks of each tile and the size of its
+ * record in units of 16 bytes; both are 0 past the last tile. */
 __global__ void mark_far(karst_index tiles, int b, int64_t shared, karst_ilu_tile *tile, int64_t *blocks,
                          int64_t *units)
 {
@@ -95,7 +95,7 @@ __global__ void mark_far(karst_index tiles, int b, int64_t shared, karst_ilu_til
   units[n] = karst_ilu_record_of(marked).bytes / 16;
 }
 
-/* A tile's record under way. */
+/* The parts of a tile's record. */
 struct writer {
   karst_ilu_step *step;
   karst_index *halo, *wait, *wide;
@@ -111,7 +111,7 @@ __device__ writer writer_of(const karst_ilu_tile &tile, const karst_ilu_tiled &t
       (karst_index *)(record + at.wide), (unsigned short *)(record + at.order), (unsigned short *)(record + at.local)};
 }
 
-/* The blocks of a lane's row in a step. halo: the tile's first pair. */
+/* Writes the neighbours of a lane's row in a step. halo: the tile's first pair. */
 __device__ void write_row(const view &v, const karst_ilu_tile &tile, int64_t halo, const karst_ilu_step &step,
                           int count, karst_index row, const writer &to)
 {
@@ -131,7 +131,7 @@ __device__ void write_row(const view &v, const karst_ilu_tile &tile, int64_t hal
   }
 }
 
-/* offset of the values and of the record of each tile; position: where each tile is taken. */
+/* blocks, units: where the values and the record of each tile begin; position: of each tile in the sweep. */
 __global__ void __launch_bounds__(THREADS)
     write_records(view v, const karst_ilu_tile *measured, const int64_t *blocks, const int64_t *units,
                   const karst_index *position, const karst_index *wait, karst_ilu_tiled tiled)
@@ -157,8 +157,9 @@ __global__ void __launch_bounds__(THREADS)
   tiled.tile[position[n]] = tile;
 }
 
-/* Finds where each tile is taken: by the level sets of the graph of the tiles, so that the first of a sweep are those
- * that wait least, and in each by numbers. All in host memory; level: [tiles] work space; first: [tiles + 1], zero. */
+/* Finds the position of each tile in the sweep: by the level sets of the graph of the tiles, so that the tiles that
+ * wait least come first, and by numbers in each. All in host memory; level: [tiles] work space; first: [tiles + 1],
+ * zero. */
 void find_positions(bool upper, karst_index tiles, const karst_ilu_tile *tile, const karst_index *wait,
                     karst_index *level, karst_index *first, karst_index *position)
 {
@@ -183,10 +184,10 @@ void find_positions(bool upper, karst_index tiles, const karst_ilu_tile *tile, c
 
 /* Work space. */
 struct work {
-  karst_ilu_tile *tile; /* device memory, as the next */
+  karst_ilu_tile *tile; /* device memory, down to units */
   karst_index *wait, *position;
   int64_t *blocks, *units;    /* [tiles + 1] */
-  karst_ilu_tile *host_tile;  /* host memory, as the next */
+  karst_ilu_tile *host_tile;  /* host memory, like the rest */
   karst_index *host_wait;     /* [waits] */
   karst_index *host_position; /* [3 tiles + 1] level, position and first of find_positions */
 };
@@ -203,7 +204,7 @@ void release(karst_context *context, const work &w)
   karst_release(context, w.host_position);
 }
 
-/* Counts steps and blocks, and lists what each tile waits for. */
+/* Counts steps and blocks, and lists the tiles that each tile waits for. */
 karst_status count(karst_context *context, const view &v, work *w)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
@@ -225,8 +226,8 @@ karst_status count(karst_context *context, const view &v, work *w)
   return status;
 }
 
-/* Returns how much shared memory a tile gets: what the largest takes, but no more than twice the mean, for it is the
- * number of tiles that are under way together that hides their waiting. A tile needs what it takes when it is far. */
+/* Returns the bytes of shared memory for a tile: what the largest takes, but no more than twice the mean, because the
+ * waits of a tile are hidden by other tiles at work; and no less than a tile takes when it is far. */
 int64_t choose_shared(int b, karst_index tiles, const karst_ilu_tile *tile, int64_t limit)
 {
   int64_t sum = 0, largest = 0, least = 0;

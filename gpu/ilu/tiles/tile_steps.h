@@ -1,5 +1,5 @@
-/* tile_steps.h - the work of a warp on a tile in the sweeps by tiles (tile_sweep.h): it has the tile copied and fetches
- * its part of the vectors, waits for other tiles, and takes the steps. */
+/* tile_steps.h - the work of a warp on a tile in the sweeps by tiles (tile_sweep.h): it starts the copy of the tile,
+ * fetches its part of the vectors, waits for other tiles, and takes the steps. */
 #ifndef KARST_GPU_ILU_TILES_TILE_STEPS_H
 #define KARST_GPU_ILU_TILES_TILE_STEPS_H
 
@@ -109,7 +109,7 @@ struct far_tile {
   int rows;
 };
 
-/* Which neighbour block n has, and component c of it. */
+/* The neighbour of block n, and component c of it. */
 __device__ __forceinline__ int neighbour_of(const near_tile &from, int n) { return from.local[n]; }
 __device__ __forceinline__ karst_index neighbour_of(const far_tile &from, int64_t n) { return from.wide[n]; }
 
@@ -143,16 +143,16 @@ template <int B> __device__ __forceinline__ void divide_by_pivots(const double *
   __syncwarp();
 }
 
-/* The blocks of a row whose neighbours a lane knows before it takes the step. */
+/* The blocks of a row whose neighbours a lane loads before it takes the step. */
 enum { AHEAD = 3 };
 
-/* A lane's part of a step: a scalar row, and of its blocks those that are its own. All lanes take the same way
- * through a step; those without a row take another lane's row. */
+/* A lane's part of a step: a scalar row, or a share of its blocks. All lanes run through a step alike; those without a
+ * row take another lane's row. */
 template <int B, typename place> struct share {
   typedef typename place::number number;
   bool first;        /* the lane stores the row */
   int shift;         /* 2^shift lanes share a row */
-  int rounds;        /* how many of its blocks a lane takes, those that are not there included */
+  int rounds;        /* how many of its blocks a lane takes, missing ones included */
   int length;        /* blocks of the row from the lane's first on */
   int column, apart; /* how far the columns of a block are apart, and the lane's blocks */
   int mine;          /* the row's place in x */

@@ -4,17 +4,17 @@
  *     backward   z_i = D_i^-1 y_i - sum_{j > i} U'_ij z_j
  *
  * One warp solves one tile of one triangle (tile_sweep.h). The copy engine brings the tile's record and its values into
- * shared memory, while the warp fetches what it has of the right-hand side; then it waits for the tiles that it needs,
+ * shared memory, while the warp fetches its part of the right-hand side; then it waits for the tiles that it needs,
  * gathers its halo, and takes one step after another. All that the steps touch is in shared memory.
  *
- * Warps take tickets, those of the forward sweep first. A warp with a ticket runs, and waits for lower tickets only,
- * so the lowest one that is not done can always go on. A tile that is done stores the number of the solve, which grows
+ * Warps take tickets, those of the forward sweep first. A warp with a ticket runs, and waits for lower tickets only, so
+ * the lowest one that is not done can always go on. A tile that is done stores the number of the solve, which grows
  * from solve to solve.
  *
- * A tile that finds no room in shared memory is solved from where its record and its values are.
+ * A tile that does not fit into shared memory is solved with its record and values in global memory.
  *
- * The values are those of the two triangles (ilu_cuda.h) in another order: stored so by a factorization by tiles
- * (tile_factor.cu), or copied after another (tile_copy.cu). */
+ * The values are those of the two triangles (ilu_cuda.h) in another order. A factorization by tiles (tile_factor.cu)
+ * stores them so; after another one they are copied (tile_copy.cu). */
 #include "gpu/launch.h"
 #include "gpu/ilu/tiles/tile_steps.h"
 
@@ -51,7 +51,7 @@ struct solve_arguments {
   double *y, *z; /* in the order of the rows */
 };
 
-/* Solves a tile whose part of x is fetched already. */
+/* Solves a tile whose part of x has been fetched. */
 template <int B, bool upper, bool SHARE>
 __device__ __forceinline__ void solve_near(const solve_arguments &s, const karst_ilu_tile &tile, const unsigned *done,
                                            char *memory, int vector, copies *under_way, double *out, double *x)
@@ -195,8 +195,8 @@ karst_status analyse_sides(karst_context *context, const karst_ilu_pattern_cuda 
   return status;
 }
 
-/* The warps of a thread block: a multiprocessor holds 32 thread blocks, and the shared memory that the system reserves
- * for each thread block is lost. */
+/* The warps of a thread block: several if a warp needs little shared memory, because a multiprocessor holds only 32
+ * thread blocks, and loses the memory that the system reserves for each. */
 int choose_warps(int shared)
 {
   enum { SMALL = 4096, MEDIUM = 8192 };
@@ -220,7 +220,7 @@ karst_status analyse_tiles(karst_context *context, const karst_ilu_pattern_cuda 
   karst_cuda_work_release(context, tiles.owner);
   if (status) return status;
   state->warps = choose_warps(state->shared);
-  /* The same for every plan, for the limit is the kernel's. */
+  /* The limit belongs to the kernel, so it is the same for every plan. */
   return karst_cuda_status(context,
                            cudaFuncSetAttribute(kernel_for(plan->block_size, state->share),
                                                 cudaFuncAttributeMaxDynamicSharedMemorySize, limit),

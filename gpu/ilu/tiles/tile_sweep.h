@@ -1,15 +1,15 @@
-/* tile_sweep.h - what the sweeps by tiles work on (tile_sweep.cu), made by tile_order.cu, tile_halo.cu and
- * tile_record.cu.
+/* tile_sweep.h - the data of the sweeps by tiles (tile_sweep.cu), which tile_order.cu, tile_halo.cu and tile_record.cu
+ * make.
  *
- * A tile of the kernels is what one warp solves: consecutive block rows, of which those of one level set inside the
- * tile make a step, or several where they are more than the warp has lanes for. All that a tile needs of a triangle
- * stands together, in the order in which the steps take it, so that it is copied into shared memory as a whole. Values:
+ * One warp solves a tile of the kernels, which has consecutive block rows. Those of one level set inside the tile make
+ * a step, or several if they are more than the warp has lanes for. All data of a tile for a triangle stand together, in
+ * the order of the steps, so that they are copied into shared memory as a whole. Values:
  *
  *     of U' first the blocks of D^-1, as if they were a step of all rows;
  *     then step after step. A step of count rows has length blocks for each, the shorter rows padded with zeros;
  *     element (r, c) of block e of its row q has the place  (e b + c) count b + q b + r.
  *
- * And the record, which holds the pattern, each part behind the last:
+ * The record holds the pattern, one part behind the other:
  *
  *     step   [steps + 1] karst_ilu_step, the last one where the next would begin
  *     halo   [halos] karst_index, rows of other tiles, ascending
@@ -18,10 +18,10 @@
  *     order  [rows] unsigned short, the rows in the order of the steps, counted from the tile's first
  *     local  [blocks] unsigned short, only of a near tile
  *
- * In shared memory a near tile has its rows' part of x, behind it that of its halo, and behind that a block of zeros;
- * local says for each block which of these its neighbour is. A far tile finds no room there for its values or its halo.
- * It has only its own part of x, and wide says which row of the tile the neighbour is, rows plus its number where it is
- * in another tile, or -1 for padding. Neither is of use for the blocks of D^-1. */
+ * In shared memory a near tile has its part of x, then that of its halo, then a block of zeros; local says which of
+ * these is the neighbour of each block. The values or the halo of a far tile do not fit there. It has only its part of
+ * x; wide is the neighbour's row in the tile, or rows plus its number in another tile, or -1 for padding. The blocks of
+ * D^-1 need neither. */
 #ifndef KARST_GPU_ILU_TILES_TILE_SWEEP_H
 #define KARST_GPU_ILU_TILES_TILE_SWEEP_H
 
@@ -46,7 +46,7 @@ typedef struct alignas(16) karst_ilu_tile {
 
 /* One triangle by tiles. All in device memory; nothing of it changes once it is made. */
 typedef struct karst_ilu_tiled {
-  karst_ilu_tile *tile; /* [tiles] none needs what one behind it makes */
+  karst_ilu_tile *tile; /* [tiles] none depends on a later one */
   int4 *record;         /* of all tiles */
   int64_t blocks;
   karst_index *from; /* [blocks] the number of each block in the triangle; -1: it is zero. NULL: no values are
@@ -124,23 +124,24 @@ static inline __host__ __device__ int64_t karst_ilu_tile_bytes(const karst_ilu_t
   return tile.far ? x : x + karst_ilu_record_of(tile).bytes + tile.blocks * b * b * (int64_t)sizeof(double);
 }
 
-/* tile_order.cu: the tiles of the kernels, from those of the analysis; then the rows in the order of the steps. What is
- * left when they fail, the caller releases. */
+/* tile_order.cu: the tiles of the kernels, from those of the analysis; then the rows in the order of the steps. After a
+ * failure the caller releases what they have made. */
 karst_status karst_ilu_cut_tiles_cuda(karst_context *context, const karst_ilu_analysis *analysis,
                                       karst_ilu_tiles_cuda *tiles);
 karst_status karst_ilu_order_tiles_cuda(karst_context *context, karst_ilu_tiling_cuda *tiling);
-/* tile_halo.cu, and what it takes is given back by the second function. */
+/* tile_halo.cu; the second function releases what the first has made, also after a failure. */
 karst_status karst_ilu_find_halos_cuda(karst_context *context, const karst_ilu_tiling_cuda *tiling,
                                        karst_ilu_halos_cuda *halos);
 void karst_ilu_release_halos_cuda(karst_context *context, karst_ilu_halos_cuda *halos);
-/* tile_record.cu: the triangle by tiles, which takes at most *shared bytes of shared memory for a tile; less where
- * less is enough. *bytes counts the memory. What is left when it fails, release gives back. */
+/* tile_record.cu: the triangle by tiles, which takes at most *shared bytes of shared memory for a tile; *shared is
+ * reduced if fewer suffice. *bytes counts the memory. The second function releases it, also after a failure. */
 karst_status karst_ilu_make_tiled_cuda(karst_context *context, const karst_ilu_tiling_cuda *tiling,
                                        const karst_ilu_halos_cuda *halos, int64_t *shared, karst_ilu_tiled *tiled,
                                        int64_t *bytes);
 void karst_ilu_release_tiled_cuda(karst_context *context, karst_ilu_tiled *tiled);
 
-/* tile_sweep.cu: how many bytes of shared memory a block of threads may be given, besides some that it has anyway. */
+/* tile_sweep.cu: the bytes of shared memory that a block of threads may request, less some for what its kernel has
+ * anyway. */
 int karst_ilu_tile_room(const karst_context *context);
 
 /* tile_copy.cu, for factors that are made in slices: finds where the blocks of the tiles stand in the triangles of the
