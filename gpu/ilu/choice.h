@@ -19,7 +19,7 @@ typedef struct karst_ilu_shape {
   int64_t longest;    /* blocks of the longest row of L, D and U'; with its padding once that is measured; 0: not yet */
   int multiprocessors;
   bool modified;                   /* dropped products are added to the diagonal */
-  int64_t products, most_products; /* there are at most so many, and of one row; 0: not counted */
+  int64_t products, most_products; /* bounds of their number, in all and of a row; 0: not counted */
 } karst_ilu_shape;
 
 /* The factorization kernels. */
@@ -57,8 +57,8 @@ static inline bool karst_ilu_searches(const karst_ilu_shape *shape)
          (shape->most_products > LONG && karst_ilu_choose_listed(shape) == KARST_ILU_FACTOR_SLICE);
 }
 
-/* Returns whether a matrix that is solved tile by tile is factored so as well, if every tile finds room: larger blocks
- * leave room for too few in registers. */
+/* Returns whether a matrix that is solved tile by tile is factored so as well, if every tile fits: registers have room
+ * for too few larger blocks. */
 static inline bool karst_ilu_may_factor_tiles(const karst_ilu_shape *shape)
 {
   return !shape->modified && shape->block_size <= KARST_ILU_SLICE_LARGEST;
@@ -84,8 +84,8 @@ enum karst_ilu_sweep_kind {
   KARST_ILU_SWEEPS
 };
 
-/* Chooses by the option trisolve and the number of levels of both triangles. A launch for each level pays where
- * there are few levels: nothing waits for long then. */
+/* Chooses by the option trisolve and the number of levels of both triangles. A launch for each level pays if there are
+ * few levels, because nothing then waits for long. */
 static inline enum karst_ilu_sweep_kind karst_ilu_choose_sweep(karst_trisolve trisolve, int64_t levels)
 {
   enum { FEW = 8 };
@@ -95,7 +95,7 @@ static inline enum karst_ilu_sweep_kind karst_ilu_choose_sweep(karst_trisolve tr
 }
 
 /* Returns whether rows are solved tile by tile: if the user asks for it, or if auto finds that it is faster.
- * neighbours: of L and U together. tiling NULL: none. */
+ * neighbours: of L and U together. tiling may be NULL. */
 static inline bool karst_ilu_choose_tiles(const karst_machine *machine, karst_trisolve trisolve, int64_t rows,
                                           int64_t neighbours, int block_size, const karst_tiling *tiling)
 {

@@ -74,10 +74,10 @@ typedef struct karst_triangle {
 
 /* The report of the factorization, in device memory. */
 typedef struct karst_ilu_statistics_cuda {
-  unsigned long long first; /* the first bad row times 4 plus a karst_ilu_fault; all ones: none */
+  unsigned long long first; /* the first bad row times 4 plus a karst_ilu_fault; all ones: no bad row */
   unsigned long long shifted;
-  double norm; /* not reported: the largest absolute entry of the matrix where there is a shift, which is that of a row
-                * of zeros; else 0 */
+  double norm; /* not reported: with a shift the largest absolute entry of the matrix, which replaces that of a row of
+                * zeros; else 0 */
 } karst_ilu_statistics_cuda;
 
 enum karst_ilu_fault { KARST_FAULT_SINGULAR, KARST_FAULT_PIVOT_NOT_FINITE, KARST_FAULT_ROW_NOT_FINITE };
@@ -165,7 +165,7 @@ extern const karst_ilu_factor_variant karst_ilu_factor_row_cuda;   /* factor_row
 extern const karst_ilu_factor_variant karst_ilu_factor_slice_cuda; /* factor_slice.cu */
 extern const karst_ilu_factor_variant karst_ilu_factor_mma_cuda;   /* factor_mma.cu */
 extern const karst_ilu_factor_variant karst_ilu_factor_block_cuda; /* factor_search.cu */
-/* tile_factor.cu, for plans that solve by tiles. If a tile finds no room, its analyse leaves factor_state NULL, and
+/* tile_factor.cu, for plans that solve by tiles. If a tile does not fit, its analyse leaves factor_state NULL, and
  * another factorization has to be chosen. */
 extern const karst_ilu_factor_variant karst_ilu_factor_tiles_cuda;
 extern const karst_ilu_sweep_variant karst_ilu_sweep_dataflow_cuda; /* dataflow.cu */
@@ -182,31 +182,31 @@ typedef struct karst_ilu_row_lists {
   karst_ilu_row_product *product;
 } karst_ilu_row_lists;
 
-/* pattern.cu: rows and columns, from the host's or from A; level sets, and the rows by levels, into arrays [rows].
- * After a failure the caller calls release. Like all that makes an analysis, they take work space, and their callers
- * end its use. */
+/* pattern.cu: rows and columns, from the host or from A; level sets, and the rows by levels, in arrays [rows]. After a
+ * failure the caller calls release. Like every part of an analysis they take work space, whose use their callers
+ * end. */
 karst_status karst_ilu_pattern_create_cuda(karst_context *context, const karst_matrix *A, karst_ilu_analysis *analysis,
                                            karst_ilu_pattern_cuda *pattern);
 karst_status karst_ilu_find_levels_cuda(karst_context *context, karst_index rows, karst_ilu_pattern_cuda *pattern,
                                         karst_index *lower_row, karst_index *upper_row);
 void karst_ilu_pattern_release_cuda(karst_context *context, karst_ilu_pattern_cuda *pattern);
-/* Counts, the last of which is 0, become starts. */
+/* Turns counts into starts. The last count is 0. */
 karst_status karst_ilu_sum_indices_cuda(karst_context *context, int64_t count, karst_index *list);
 karst_status karst_ilu_sum_offsets_cuda(karst_context *context, int64_t count, int64_t *list);
 /* Cuts the levels' slots where their numbers are multiples of step: the first slot of each part, [*parts + 1] in device
- * memory, which counts in *bytes. */
+ * memory, which is added to *bytes. */
 karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_levels_cuda *levels, int step,
                                        karst_index *parts, karst_index **first, int64_t *bytes);
 /* plan.cu: makes the pattern, and both triangles without values, for an analysis whose plan is zero.
- * karst_ilu_release_triangle_cuda, for what of a triangle follows from the pattern, and
- * karst_ilu_pattern_release_cuda free what it has taken, also when it fails. */
+ * karst_ilu_release_triangle_cuda, for the arrays of a triangle without values, and karst_ilu_pattern_release_cuda free
+ * them, also after a failure. */
 karst_status karst_ilu_lay_out_cuda(karst_context *context, const karst_matrix *A, karst_ilu_pattern_cuda *pattern,
                                     karst_ilu_analysis *analysis);
 void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t);
 karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
                                     karst_ilu_analysis *analysis);
-/* The same by the tiles of the analysis, for blocks of up to KARST_ILU_SLICE_LARGEST. *fits: whether each tile finds
- * room; if not, the caller destroys the analysis. */
+/* The same by the tiles of the analysis, for blocks of up to KARST_ILU_SLICE_LARGEST. *fits: whether each tile fits; if
+ * not, the caller destroys the analysis. */
 karst_status karst_ilu_analyse_by_tiles_cuda(karst_context *context, const karst_matrix *A,
                                              karst_ilu_analysis *analysis, bool *fits);
 void karst_ilu_analysis_destroy_cuda(karst_context *context, karst_ilu_analysis *analysis);
@@ -218,13 +218,12 @@ void karst_ilu_plan_destroy_cuda(karst_context *context, karst_ilu *ilu);
 enum karst_ilu_held { KARST_ILU_HELD_SLICES = 12, KARST_ILU_HELD_ROWS = 4 }; /* levels, of tasks that are ... */
 karst_status karst_ilu_resident_cuda(karst_context *context, const void *kernel, size_t shared,
                                      enum karst_ilu_held held, int64_t tasks, int64_t levels, int *grid);
-/* Launches a kernel that factors A with (lower, upper, values of A, shift, statistics). The blocks of U' are absent
- * before. */
+/* Launches a kernel that factors A with (lower, upper, values of A, shift, statistics). Makes the blocks of U' absent
+ * first. */
 void karst_ilu_launch_cuda(karst_context *context, const void *kernel, const karst_matrix *A, double shift,
                            const karst_ilu_cuda *plan);
-/* lists.cu: what bounds the lists of the rows, into the shape; source of both triangles; the blocks of the longest row,
- * padding included; list and product of both triangles; the same by rows, as many a task as rows_of_warp; the products
- * that are dropped. */
+/* lists.cu: the bounds in the shape for the lists of the rows; source of both triangles; the blocks of the longest row,
+ * padding included; list and product of both triangles; the same by rows, rows_of_warp a task; the dropped products. */
 karst_status karst_ilu_bound_rows_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
                                        const karst_ilu_analysis *analysis, karst_ilu_shape *shape);
 karst_status karst_ilu_find_sources_cuda(karst_context *context, const karst_matrix *A, karst_ilu_analysis *analysis);
@@ -255,7 +254,7 @@ karst_status karst_ilu_take(karst_context *context, int64_t count, const char *w
   return status;
 }
 
-/* The same of work space, which karst_cuda_work_release takes back. */
+/* The same of work space, which karst_cuda_work_release frees. */
 template <typename T>
 karst_status karst_ilu_take_work(karst_context *context, int64_t count, const char *what, T **memory)
 {
@@ -333,7 +332,7 @@ static __device__ __forceinline__ unsigned karst_largest_of_warp(unsigned mine)
 #endif
 }
 
-/* Waits until every lane of the warp has its N values; from NULL stands for 0. */
+/* Waits until every lane of the warp has its N values; a value is 0 if its from is NULL. */
 template <int N> static __device__ __forceinline__ void karst_await(const double *const (&from)[N], double (&x)[N])
 {
   bool waiting = false;

@@ -50,7 +50,7 @@ template <typename visitor> __device__ void each_product(const loading &from, in
   }
 }
 
-/* Computes the size of D_i, which is pivot, element r, c. The last of the partial sums is pivot itself. */
+/* Computes the size of element r, c of D_i. The last of its partial sums is the element itself, pivot. */
 __device__ double size_of_element(const loading &from, int b, int64_t slot, karst_index diagonal, double pivot, int r,
                                   int c)
 {
@@ -93,8 +93,8 @@ __global__ void __launch_bounds__(THREADS) invert_small(const loading from, kars
   for (int v = 0; v < B * B; v++) to[v / B * at.stride + v % B] = reason == KARST_SOUND ? inverse[v] : 0;
 }
 
-/* Makes D^-1, a block by each thread block. Where the columns are to be apart, the block is inverted in shared
- * memory first. sizes: [gridDim.x b*b] */
+/* Makes D^-1, a block by each thread block. If its columns are apart in the slice, it is inverted in shared memory
+ * first. sizes: [gridDim.x b*b] */
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     invert_large(const loading from, int b, double *sizes, karst_ilu_statistics_cuda *statistics)
 {

@@ -2,9 +2,8 @@
  * symbolic/ilu/levels.c), made there.
  *
  * The pattern of level 0 is that of A, which is in device memory already; fill comes from the host. A row's level is
- * one more than the highest among the rows that it depends on. All rows are worked on at once, as many as there are
- * lanes for, in the order of elimination, and wait for each other's levels: that takes about as long as a triangular
- * solve does. */
+ * one more than the highest among the rows that it depends on. As many rows as there are lanes are worked on at once,
+ * in the order of elimination, and wait for each other's levels. This takes about as long as a triangular solve. */
 #include "gpu/ilu/ilu_cuda.h"
 
 #include <cub/device/device_radix_sort.cuh>
@@ -17,7 +16,7 @@ enum { THREADS = 256 };
 
 const char *const what = "the plan of block ILU";
 
-/* How many entries of each row of A are in the strict triangles; rows + 1 of each, the last 0. */
+/* Counts the entries of each row of A in the strict triangles; [rows + 1] each, the last one 0. */
 __global__ void count_triangles(karst_index rows, const karst_index *start, const karst_index *column,
                                 karst_index *lower, karst_index *upper)
 {
@@ -102,11 +101,11 @@ karst_status upload(karst_context *context, const karst_ilu_analysis *analysis, 
 /* The state of a lane that looks for the level of its row. */
 struct search {
   karst_index row, begin, end; /* begin .. end - 1: the neighbours not yet looked at, the nearest one last */
-  karst_index next;            /* of these the first, its place in the order of elimination */
+  karst_index next;            /* the first of these, by its place in the order of elimination */
   karst_index level, found;    /* so far; the level once it is known, -1 before */
 };
 
-/* Level -1 is one that is not known yet. lower: rows are eliminated ascending, their neighbours are smaller. */
+/* Level -1: not known yet. lower: rows are eliminated ascending, their neighbours are smaller. */
 struct level_search {
   karst_index rows;
   const karst_index *start, *column;
@@ -120,7 +119,7 @@ __device__ __forceinline__ karst_index mirrored(const level_search &t, karst_ind
 }
 
 /* Goes on to the next neighbour. After the last one the level is known. */
-__device__ __forceinline__ void turn(const level_search &t, search &s)
+__device__ __forceinline__ void go_on(const level_search &t, search &s)
 {
   if (s.begin < s.end) {
     s.next = mirrored(t, t.column[t.lower ? s.begin : s.end - 1]);
@@ -130,14 +129,14 @@ __device__ __forceinline__ void turn(const level_search &t, search &s)
   *(volatile karst_index *)&t.level[s.row] = s.found;
 }
 
-__device__ __forceinline__ void meet(const level_search &t, karst_index level, search &s)
+__device__ __forceinline__ void use_neighbour(const level_search &t, karst_index level, search &s)
 {
   s.level = max(s.level, level + 1);
   if (t.lower)
     s.begin++;
   else
     s.end--;
-  turn(t, s);
+  go_on(t, s);
 }
 
 /* The counts of the search, of both triangles; 0 at first. */
@@ -154,8 +153,8 @@ __device__ int64_t take_number(unsigned long long *taken)
   return (int64_t)__shfl_sync(~0u, number, 0);
 }
 
-/* Both triangles at once, each by every other thread block. Warps take 32 consecutive rows at a time in the order of
- * elimination, so that the first row whose level is not known always belongs to a running warp. */
+/* Searches both triangles at once, each with every other thread block. Warps take 32 consecutive rows at a time in the
+ * order of elimination, so that the first row whose level is not known always belongs to a running warp. */
 __global__ void __launch_bounds__(KARST_ILU_THREADS)
     find_levels(level_search lower, level_search upper, search_counts *counts)
 {
@@ -171,20 +170,20 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS)
       s.row = mirrored(t, (karst_index)(group * 32 + lane));
       s.begin = t.start[s.row];
       s.end = t.start[s.row + 1];
-      turn(t, s);
+      go_on(t, s);
     }
     for (;;) {
       bool moved;
       do { /* neighbours in this warp */
         const karst_index level = __shfl_sync(~0u, s.found, (int)(s.next % 32));
         moved = s.begin < s.end && s.next / 32 == group && level >= 0;
-        if (moved) meet(t, level, s);
+        if (moved) use_neighbour(t, level, s);
       } while (__any_sync(~0u, moved));
       if (!__any_sync(~0u, s.begin < s.end)) break;
       while (s.begin < s.end && s.next / 32 != group) {
         const karst_index level = *(const volatile karst_index *)&t.level[mirrored(t, s.next)];
         if (level < 0) break;
-        meet(t, level, s);
+        use_neighbour(t, level, s);
       }
       __syncwarp();
     }
@@ -200,7 +199,7 @@ __global__ void number_rows(karst_index rows, karst_index *row)
   if (i < rows) row[i] = (karst_index)i;
 }
 
-/* level: ascending, none left out. start[levels] is set too. */
+/* level: ascending, without gaps. start[levels] is set too. */
 __global__ void mark_levels(karst_index rows, const karst_index *level, karst_index *start)
 {
   const int64_t s = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -239,7 +238,7 @@ karst_status make_sorting(karst_context *context, karst_index rows, sorting *s)
   return KARST_SUCCESS;
 }
 
-/* How many levels both triangles have, and the level of each row. */
+/* Finds how many levels both triangles have, and the level of each row. */
 karst_status search_levels(karst_context *context, karst_index rows, const sorting *s, karst_ilu_pattern_cuda *pattern)
 {
   enum { BLOCKS = 8 }; /* of a multiprocessor: those that wait keep the second-level cache busy */
@@ -262,7 +261,7 @@ karst_status search_levels(karst_context *context, karst_index rows, const sorti
   return KARST_SUCCESS;
 }
 
-/* Rows by level, ascending in each, and where the levels start. level: of the rows, then the starts. */
+/* Sorts the rows by level, ascending in each, and finds where the levels start. level: of the rows, then the starts. */
 karst_status sort_rows(karst_context *context, karst_index rows, sorting *s, karst_index *level, karst_index *row,
                        karst_ilu_levels_cuda *levels)
 {

@@ -31,7 +31,7 @@ __global__ void pair_slots(karst_index rows, const karst_index *row, const karst
   if (s < rows) other[s] = other_slot[row[s]];
 }
 
-/* The entries of each slice, the longest of its rows; the one past the last has none. */
+/* Finds the entries of each slice, those of its longest row; 0 past the last slice. */
 __global__ void measure_slices(karst_triangle t, strict_triangle strict, int64_t slices, int64_t *length)
 {
   int64_t slice = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -42,7 +42,7 @@ __global__ void measure_slices(karst_triangle t, strict_triangle strict, int64_t
   length[slice] = longest;
 }
 
-/* Sets *different where L has a block whose mirror image U lacks. */
+/* Sets *different if L has a block whose mirror image U lacks. */
 __global__ void compare_triangles(karst_index rows, karst_ilu_pattern_cuda factor, karst_index *different)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -84,7 +84,7 @@ __global__ void fill_columns(karst_triangle t, strict_triangle strict, const kar
     sort_entries(strict.upper ? column + t.group : column, t.group, end - begin);
 }
 
-/* Slots, tasks and the places of the entries; no values yet. */
+/* Makes slots, tasks and the places of the entries; no values yet. */
 karst_status lay_out(karst_context *context, const karst_ilu_levels_cuda *levels, strict_triangle strict, int b,
                      karst_index *slot_of_row, karst_triangle *t, int64_t *bytes)
 {
@@ -113,7 +113,7 @@ karst_status lay_out(karst_context *context, const karst_ilu_levels_cuda *levels
   return status;
 }
 
-/* Values, all 0 (padding stays so), and the vector, absent. */
+/* Makes the values, all 0 (padding stays so), and the vector, absent. */
 karst_status make_values(karst_context *context, int b, karst_triangle *t, int64_t *bytes)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
@@ -154,7 +154,7 @@ karst_status find_pattern(karst_context *context, const karst_matrix *A, karst_i
   return status;
 }
 
-/* The rows whose neighbours are sorted, if any are. */
+/* Chooses the rows whose neighbours are sorted. */
 karst_status choose_order(karst_context *context, const karst_ilu_analysis *analysis,
                           const karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan)
 {
@@ -255,7 +255,7 @@ karst_ilu_shape shape_of(const karst_context *context, const karst_ilu_pattern_c
           0};
 }
 
-/* Prepares the sweeps by tiles, and if each tile finds room the factorization by tiles; else factor stays NULL. */
+/* Prepares the sweeps by tiles, and the factorization by tiles if each tile fits; else factor stays NULL. */
 karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
                            karst_ilu_analysis *analysis)
 {

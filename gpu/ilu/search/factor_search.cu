@@ -4,18 +4,18 @@
  *
  *     D_i = a_ii - R sum_p a_ip U'_pj        over all (i, j) that are not in the pattern
  *
- * It has lists of the products (listed_row.h), unless these would take many times the memory of the factors, as where
- * rows are long: memplus with k = 1 has 120 of them for each entry. Then they are looked for in each factorization.
- * Pivot after pivot, in the order of elimination, the threads wait until the pivot's row is marked as done, and
- * subtract the products with the blocks of that row of U', an element by each thread:
+ * The products are in lists (listed_row.h), unless these would take many times the memory of the factors, as with long
+ * rows: memplus with k = 1 has 120 products for each entry. Each factorization then searches for them. Pivot after
+ * pivot, in the order of elimination, the threads wait until the pivot's row is marked as done, and subtract the
+ * products with the blocks of that row of U', an element a thread:
  *
  *     a_ij = a_ij - a_ip U'_pj        for all j > p in row p of U' that are in row i
  *
- * The columns of the longer of the two rows are searched for those of the shorter one. As no row waits for a pivot
- * before it has used the ones before, long rows that follow each other are under way at the same time.
+ * The columns of the longer of the two rows are searched for those of the shorter one. A row waits for a pivot only
+ * after it has used the pivots before, so that consecutive long rows are in progress at the same time.
  *
- * Products without a place, for modified ILU, are looked for once all a_ip are known. Neighbours stand in the order of
- * elimination in all rows (ilu_cuda.h), so that entry k of a row has its place without a search. */
+ * Products without a place, for modified ILU, are searched for once all a_ip are known. Neighbours are in the order of
+ * elimination in all rows (ilu_cuda.h), so that the place of entry k of a row needs no search. */
 #include "gpu/ilu/search/listed_row.h"
 #include "lib/base/search.h"
 
@@ -27,13 +27,13 @@ struct strict_columns {
   karst_index *start, *column;
 };
 
-enum { THREADS = 256 }; /* where products are looked for */
+enum { THREADS = 256 }; /* for a search of the products */
 
 /* factor_state */
 struct search_state {
   bool listed, modified;
   strict_columns lower, upper;    /* unless listed */
-  karst_ilu_dropped_list dropped; /* where listed and modified */
+  karst_ilu_dropped_list dropped; /* if listed and modified */
 };
 
 struct search_call {
@@ -81,7 +81,7 @@ __device__ pivot_row pivot_of(const search_call &call, const search_row &row, ka
   return {slot, call.upper.start[p], call.upper.start[p + 1], left, first_of_upper(call.f, slot)};
 }
 
-/* Subtracts a product from element (r, c) of a block of the row, whose size is kept where it is the diagonal one. */
+/* Subtracts a product from element (r, c) of a block of the row, and updates the size if it is the diagonal block. */
 __device__ __forceinline__ void subtract_element(const large_call &f, bool diagonal, block_view to, int64_t r,
                                                  int64_t c, double product)
 {
@@ -90,7 +90,7 @@ __device__ __forceinline__ void subtract_element(const large_call &f, bool diago
   if (diagonal) size_here(f)[c * f.b + r] += fabs(difference);
 }
 
-/* The place of a block of a row with column j: at is NULL where the pattern has none. */
+/* Returns the block of a row in column j; at is NULL if it is not in the pattern. */
 __device__ block_view find_block(const search_call &call, const search_row &row, karst_index j)
 {
   const large_call &f = call.f;
@@ -103,7 +103,7 @@ __device__ block_view find_block(const search_call &call, const search_row &row,
   return k < 0 ? block_view{NULL, 0} : block_at(f.upper, f.b, block_of_upper(call, row.at.upper, row.upper_end, k));
 }
 
-/* Fetches the blocks of A. Where size is not NULL, the first is the diagonal one. */
+/* Fetches the blocks of A. Unless size is NULL, the first one is the diagonal block. */
 __device__ void start_blocks(const large_call &f, const karst_triangle &t, int64_t first, int64_t length, double *size)
 {
   const int64_t bb = (int64_t)f.b * f.b;
@@ -126,7 +126,7 @@ __device__ __forceinline__ void await_pivot(const large_call &f, const pivot_row
   ready = true;
 }
 
-/* Returns element (r, c) of the product of two blocks, the second of which another row has made. */
+/* Returns element (r, c) of left times right. Another row has made right. */
 template <int B>
 __device__ __forceinline__ double product(int size, block_view left, block_view right, int64_t r, int64_t c)
 {
@@ -219,8 +219,8 @@ template <int B> __device__ void eliminate(const search_call &call, const search
   __syncthreads();
 }
 
-/* Subtracts R times the products that have no place from the diagonal block. As many elements at a time as there are
- * threads, which share what is left of a block's elements. */
+/* Subtracts R times the products without a place from the diagonal block: as many elements at a time as there are
+ * threads. Threads beyond the elements of a block take a share of the products. */
 template <int B>
 __device__ void subtract_dropped(const search_call &call, const search_row &row, pivot_row *some, double *line)
 {
@@ -257,7 +257,7 @@ __device__ void subtract_dropped(const search_call &call, const search_row &row,
   }
 }
 
-/* Makes the sums of all blocks of a row, whose products are looked for. line: shared memory, as for finish_row. */
+/* Makes the sums of all blocks of a row, by a search for its products. line: shared memory, as for finish_row. */
 template <int B, bool MODIFIED>
 __device__ __forceinline__ void sum_searched(const search_call &call, const search_row &row, double *line)
 {
@@ -304,7 +304,7 @@ instance instance_for(int b, bool listed, bool modified)
   return {modified ? (const void *)factor<0, false, true> : (const void *)factor<0, false, false>, THREADS};
 }
 
-/* A copy of the columns, for a pattern does not outlive the analysis. */
+/* Copies the columns, because the pattern does not outlive the analysis. */
 karst_status keep_columns(karst_context *context, karst_index rows, int64_t blocks, const karst_index *start,
                           const karst_index *column, strict_columns *kept, int64_t *bytes)
 {
@@ -318,9 +318,8 @@ karst_status keep_columns(karst_context *context, karst_index rows, int64_t bloc
   return KARST_SUCCESS;
 }
 
-/* Of rows with lists, those of a few levels are under way at a time, and a row counts as many times as it has warps.
- * Where products are looked for, as many blocks of threads work as can be resident, for rows of many levels are to be
- * under way. */
+/* With lists, rows of a few levels are in progress at a time, and a row counts as many times as it has warps. With a
+ * search, as many blocks of threads work as can be resident, so that rows of many levels are in progress. */
 karst_status choose_grid(karst_context *context, const karst_ilu_shape *shape, bool listed, int *grid)
 {
   int each = 0;
@@ -329,7 +328,7 @@ karst_status choose_grid(karst_context *context, const karst_ilu_shape *shape, b
   if (listed)
     return karst_ilu_resident_cuda(context, use.kernel, shared, KARST_ILU_HELD_SLICES, shape->rows * use.threads / 32,
                                    shape->levels, grid);
-  /* The same for every plan, for the limit is the kernel's. */
+  /* The limit belongs to the kernel, so it is the same for every plan. */
   const int limit = (int)shared_bytes(KARST_BLOCK_SIZE_MAX, use.threads);
   cudaError_t error = cudaFuncSetAttribute(use.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, limit);
   if (error == cudaSuccess)

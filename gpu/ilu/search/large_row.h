@@ -56,9 +56,9 @@ __device__ block_view block_at(const karst_triangle &t, int b, int64_t block)
   return {t.value + entry * b * stride + q * b, stride};
 }
 
-/* Returns the scalars of the line of one block of threads, whose number is a power of two. It is shared memory for rows
- * or columns of a block, or for the parts of a maximum or of sums. While a block is inverted, the work space of the
- * inversion takes its place. */
+/* Returns the scalars in the line of a block of threads; the number of threads is a power of two. The line is shared
+ * memory for rows or columns of a block, or for the parts of a maximum or of sums. While a block is inverted, it is the
+ * work space of the inversion. */
 int line_length(int b, int threads) { return b < threads ? threads : b; }
 
 /* Multiplies block by right from the right, as many rows at a time as line has room for. Returns 0 unless an element is
@@ -168,9 +168,9 @@ __device__ void invert_pivot(const large_call &f, const large_row &row, block_vi
   __syncthreads();
 }
 
-/* U' = D^-1 U, and L D^-1, whose last factors are those of other rows. Small blocks have a thread for each column or
- * row, so that all blocks of a row are under way; larger ones are made one after the other. Both return 0 unless an
- * element is not finite. */
+/* U' = D^-1 U, and L D^-1 with the pivots of other rows. Small blocks have a thread for each column or row, so that all
+ * blocks of a row are made together; larger ones are made one after the other. Both return 0 unless an element is not
+ * finite. */
 __device__ double finish_upper(const large_call &f, const large_row &row, block_view inverse, double *line)
 {
   const int64_t b = f.b;

@@ -44,8 +44,8 @@ __device__ void await_rows(const karst_triangle &lower, int64_t block, int64_t l
   __syncthreads();
 }
 
-/* Subtracts R times the dropped products of the row in a slot from a block, which the threads have elements of as in
- * accumulate, and of its size. */
+/* Subtracts R times the dropped products of the row in a slot from its diagonal block, and updates the block's sizes.
+ * The threads have elements as in accumulate. */
 __device__ void subtract_dropped_listed(const karst_triangle &lower, const karst_triangle &upper, int b,
                                         karst_index slot, const karst_ilu_dropped_list &dropped, double modified,
                                         block_view to, double *size)

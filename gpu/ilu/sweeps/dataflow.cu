@@ -7,16 +7,16 @@
  * until another warp has stored them. All warps are resident together and a task needs only earlier tasks, so the first
  * unfinished task can always go on. Values and columns are loaded while a warp waits.
  *
- * Each sweep leaves the other's vector absent: the forward sweep the one that the backward sweep is going to fill, the
- * backward sweep the values that it has read of the forward sweep's, for the next solve. */
+ * Each sweep leaves the other's vector absent: the forward sweep the vector that the backward sweep is going to fill,
+ * the backward sweep the values that it has read, which the next forward sweep fills. */
 #include "gpu/ilu/sweeps/long.h"
 #include "gpu/ilu/sweeps/sweep.h"
 
 namespace
 {
 
-/* The same for any block size. Beyond 32 a warp makes 32 scalar rows of a block row. The vectors are made absent
- * beforehand. */
+/* The kernel of sweep.h for any block size. Beyond 32 a warp makes 32 scalar rows of a block row. The vectors are made
+ * absent beforehand. */
 template <bool upper>
 __global__ void __launch_bounds__(KARST_ILU_THREADS)
     sweep_any(const karst_triangle t, int b, const double *in, double *out)
@@ -102,7 +102,7 @@ void launch(karst_context *context, const void *kernel, int grid, void **argumen
                               karst_cuda_of(context)->stream);
 }
 
-/* The sweep of one triangle. Beyond the sizes that have an instance nothing is reset. */
+/* Queues the sweep of one triangle. Block sizes without an instance reset nothing. */
 void solve_triangle(karst_context *context, const karst_triangle &of, int b, bool upper, int grid,
                     const karst_ilu_long_cuda &rows, const double *in, double *reset, double *out)
 {

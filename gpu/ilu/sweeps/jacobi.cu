@@ -1,5 +1,5 @@
-/* jacobi.cu - z ~ (L D U')^-1 r on the GPU by a few Jacobi sweeps for each triangle (Anzt, Chow, Dongarra:
- * Iterative sparse triangular solves for preconditioning, Euro-Par 2015), where level sets are too many:
+/* jacobi.cu - z ~ (L D U')^-1 r on the GPU by a few Jacobi sweeps for each triangle (Anzt, Chow, Dongarra: Iterative
+ * sparse triangular solves for preconditioning, Euro-Par 2015), for triangles with too many level sets:
  *
  *     x_0 = r,  x_k+1 = r - (L - I) x_k;      g = D^-1 x;      z_0 = g,  z_k+1 = g - (U' - I) z_k
  *
@@ -12,7 +12,7 @@ namespace
 
 enum { THREADS = 128 };
 
-/* to = right - (strict triangle) x. right and to are in the order of the slots, or of the rows where row numbers are
+/* to = right - (strict triangle) x. right and to are in the order of the slots, or of the rows if row numbers are
  * given. */
 template <int B, bool upper>
 __global__ void __launch_bounds__(THREADS)

@@ -1,8 +1,9 @@
-/* level.cu - z = (L D U')^-1 r by level sets (Yang, Liu, He, Chen, Algorithm 7): one launch for each level of L,
- * then one for each of U', captured once in a graph that works on the vectors of the plan.
+/* level.cu - z = (L D U')^-1 r by level sets (Yang, Liu, He, Chen, Algorithm 7): one launch for each level of L, then
+ * one for each of U', captured once in a graph that works on the vectors of the plan.
  *
- * Where rows are long (long.h), a level is rounds of blocks of threads. Consecutive levels that do not fill the device
- * share a launch then, in which rows wait for their neighbours as in dataflow.cu: long rows go with many levels. */
+ * With long rows (long.h), a level consists of rounds of blocks of threads. Consecutive levels that do not fill the
+ * device share a launch, in which rows wait for their neighbours as in dataflow.cu, because triangles with long rows
+ * have many levels. */
 #include "gpu/ilu/ilu_cuda.h"
 #include "gpu/ilu/sweeps/long.h"
 

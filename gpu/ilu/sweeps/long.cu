@@ -1,6 +1,6 @@
-/* long.cu - the sweeps of dataflow.cu for a triangle some of whose rows are long: a block of threads makes each of
- * them, and its warps make the rest as they do there. All rows of a level come before those of the next, so the first
- * round that is not done can always go on. */
+/* long.cu - the sweeps of dataflow.cu for a triangle with long rows: a block of threads makes each long row, and its
+ * warps make the other rows as there. All rows of a level come before those of the next, so the first round that is not
+ * done can always go on. */
 #include "gpu/ilu/sweeps/long.h"
 #include "gpu/ilu/sweeps/sweep.h"
 

@@ -1,5 +1,5 @@
-/* long.h - rows of a triangle that are so long that a block of threads makes each of them, and the sweeps of triangles
- * with such rows (long.cu, units.cu). */
+/* long.h - long rows of a triangle, each made by a block of threads, and the sweeps of triangles with such rows
+ * (long.cu, units.cu). */
 #ifndef KARST_GPU_ILU_SWEEPS_LONG_H
 #define KARST_GPU_ILU_SWEEPS_LONG_H
 
@@ -15,11 +15,11 @@ typedef struct karst_ilu_unit {
   unsigned left_out;  /* bit q: row q of the slice is long, and others make it */
 } karst_ilu_unit;
 
-/* A round is the work of a thread block at a time: a unit for each of its warps, KARST_ILU_LONG_WARPS of them in unit;
- * or if unit is NULL, 32 scalar rows of a block row. */
+/* A round is the work of a thread block at a time: KARST_ILU_LONG_WARPS elements of unit, one for each of its warps;
+ * or, if unit is NULL, 32 scalar rows of a block row. */
 typedef struct karst_ilu_rounds {
   const karst_ilu_unit *unit;
-  int64_t first, last; /* the last one is not done */
+  int64_t first, last; /* rounds first .. last - 1 */
 } karst_ilu_rounds;
 
 /* The sweep of one triangle. */
@@ -32,8 +32,8 @@ typedef struct karst_ilu_long_cuda {
   int grid;             /* blocks of threads that are resident together */
 } karst_ilu_long_cuda;
 
-/* units.cu: finds the long rows of both triangles and the rounds. What has been taken, also when it fails, release
- * gives back. */
+/* units.cu: finds the long rows of both triangles, and the rounds. The last function frees them, also after a
+ * failure. */
 karst_status karst_ilu_long_create_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
                                         karst_ilu_analysis *analysis, karst_ilu_long_cuda *lower,
                                         karst_ilu_long_cuda *upper);

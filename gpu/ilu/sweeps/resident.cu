@@ -2,7 +2,7 @@
  *
  * Tasks of more than a few levels at a time would only slow the others down, because waiting warps keep the
  * second-level cache busy. The number of levels was measured on an H100. It is smaller if a task is a whole row: its
- * other work hides more of the way to its first value. */
+ * other work hides more of the wait for its first value. */
 #include "gpu/ilu/ilu_cuda.h"
 
 karst_status karst_ilu_resident_cuda(karst_context *context, const void *kernel, size_t shared,

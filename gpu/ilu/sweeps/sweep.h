@@ -1,12 +1,12 @@
 /* sweep.h - the kernel of a triangular sweep whose unknowns carry their own flag (ilu_cuda.h): for dataflow.cu, and for
- * long.cu where some rows are much longer than the others.
+ * long.cu if some rows are much longer than the others.
  *
  * Every lane waits for one scalar of a neighbour, and the lanes of a block row exchange them by shuffles. Rows of many
  * neighbours are shared by several lanes, so that all are waited for at once: a warp then takes a piece of a task.
  * Values and columns are on their way while a warp waits.
  *
- * All warps of a block of threads make a row that is longer still; the other rows of its slice end where the
- * longest of them does. Units (long.h) then list what each warp does. */
+ * All warps of a block of threads make a row that is longer still; the other rows of its slice then end with the
+ * longest of them. Units (long.h) then list what each warp does. */
 #ifndef KARST_GPU_ILU_SWEEPS_SWEEP_H
 #define KARST_GPU_ILU_SWEEPS_SWEEP_H
 
@@ -23,8 +23,8 @@ template <int B> struct chunk {
   double value[at_once<B>][B]; /* scalar row r of each block */
 };
 
-/* What a lane does of a task: row r of the block row that is number q of its slice, and of its neighbours every
- * PARTS-th from number part on. */
+/* A lane's part of a task: row r of block row q of the slice, and every PARTS-th neighbour of that row from number part
+ * on. */
 struct lane_place {
   int part, q, r;
   bool active;
@@ -64,8 +64,8 @@ template <int B> __device__ __forceinline__ double sum_of_groups(double sum)
   return sum;
 }
 
-/* Returns what the sum of a row begins with in its first lanes: r forward, D^-1 y backward; and leaves its place in the
- * vector to reset absent. e: the first entry of the row; row: the scalar row. */
+/* Returns the first term of a row's sum, in the row's first lanes: r forward, D^-1 y backward. Leaves the row's place
+ * in reset absent. e: the first entry of the row; row: the scalar row. */
 template <int B, bool upper, bool LONG>
 __device__ __forceinline__ double start_sum(const karst_triangle &t, karst_index slot, int64_t e, const lane_place &at,
                                             bool first, int64_t row, const double *in, double *reset)
@@ -146,7 +146,7 @@ template <int B, int PARTS, typename... rounds> constexpr int least_blocks()
 }
 
 /* in: r forward, the forward sweep's vector backward. reset: the vector to leave absent. out: z, backward. list: a
- * karst_ilu_rounds where there are long rows, and then reset and out may be NULL; else there is none. */
+ * karst_ilu_rounds if there are long rows, else nothing; with it reset and out may be NULL. */
 template <int B, int PARTS, bool upper, typename... rounds>
 __global__ void __launch_bounds__(sweep_threads<rounds...>, (least_blocks<B, PARTS, rounds...>()))
     sweep(const karst_triangle t, const double *in, double *reset, double *out, const rounds... list)

@@ -1,5 +1,5 @@
-/* sweep_parts.h - what sweeps share in which PARTS lanes each take every PARTS-th neighbour of a scalar row: sweep.h,
- * and gpu/dilu/sweep.cu. */
+/* sweep_parts.h - for sweeps in which PARTS lanes each take every PARTS-th neighbour of a scalar row: sweep.h and
+ * gpu/dilu/sweep.cu. */
 #ifndef KARST_GPU_ILU_SWEEPS_SWEEP_PARTS_H
 #define KARST_GPU_ILU_SWEEPS_SWEEP_PARTS_H
 
@@ -11,7 +11,7 @@ namespace
 /* Neighbours that a lane waits for at once. */
 template <int B> constexpr int at_once = KARST_ILU_NEIGHBOURS_AT_ONCE(B);
 
-/* The sum over c of value[c] times component c of the x of the lanes' block row, the first of which is base. */
+/* Returns the sum over c of value[c] times component c of x, which lane base + c holds. */
 template <int B> __device__ __forceinline__ double product(const double (&value)[B], double x, int base)
 {
   double sum = 0;
@@ -20,8 +20,8 @@ template <int B> __device__ __forceinline__ double product(const double (&value)
   return sum;
 }
 
-/* Returns the instance for so many parts, a power of two; block rows take no more lanes than a warp has. kernel_of is
- * called with the number as a constant. */
+/* Returns the instance for that many parts, a power of two; a block row takes no more lanes than a warp has. kernel_of
+ * is called with the number as a constant. */
 template <int B, int PARTS = KARST_ILU_PARTS, typename instances>
 const void *sweep_by(int parts, const instances &kernel_of)
 {

@@ -63,8 +63,7 @@ __global__ void measure_units(karst_triangle t, strict_triangle strict, int64_t 
   unit[n].length = u.length < 0 ? -longest : longest + (strict.upper ? 1 : 0);
 }
 
-/* Host memory: the tasks of a triangle, which of their rows are long, and the units; where unit is NULL, these are
- * only counted. */
+/* In host memory: the tasks of a triangle, their long rows, and the units, which are only counted if unit is NULL. */
 struct listing {
   karst_index tasks;
   karst_index *task; /* [tasks + 1] */
@@ -87,7 +86,7 @@ void add_long(listing *list, karst_index task)
       for (int warp = 0; warp < KARST_ILU_LONG_WARPS; warp++) add(list, {slot, slot + 1, 0, -1, 0});
 }
 
-/* Adds the pieces of a task that have rows that are not long. */
+/* Adds the pieces of a task with rows that are not long. */
 void add_others(listing *list, karst_index task)
 {
   const karst_index begin = list->task[task], stop = list->task[task + 1];
@@ -150,7 +149,7 @@ karst_status make_units(karst_context *context, const karst_ilu_levels_cuda *lev
   return status;
 }
 
-/* Rounds for blocks that have kernels of their own. */
+/* Makes the rounds for block sizes with instances of the kernels. */
 karst_status make_rounds(karst_context *context, const karst_ilu_levels_cuda *levels, const strict_triangle &strict,
                          const karst_triangle *t, int64_t limit, karst_ilu_long_cuda *rows, int64_t *bytes)
 {

@@ -8,7 +8,7 @@
 namespace
 {
 
-/* 2^MOST_SHIFT lanes may share a scalar row, where the rows of a triangle are long on average. */
+/* Up to 2^MOST_SHIFT lanes share a scalar row if the rows of a triangle are long on average. */
 enum { MOST_SHIFT = 3 };
 
 __device__ __forceinline__ unsigned load_mark(const unsigned *mark)
