@@ -123,7 +123,7 @@ static void destroy(karst_context *context, karst_rrb_naive *naive)
 
 /* ---- the factorization ---- */
 
-/* The coupling of node (i, j) with the one that is (di, dj) strides away: 0 where there is none. */
+/* The coupling of node (i, j) with the one that is (di, dj) strides away: 0 without such a node. */
 KARST_INLINE double coupling_towards(const karst_rrb_naive *naive, double *const *stencil, struct level at, int64_t i,
                                      int64_t j, int di, int dj)
 {
@@ -137,7 +137,7 @@ KARST_INLINE double coupling_towards(const karst_rrb_naive *naive, double *const
   return 0;
 }
 
-/* Lumps and factors the row of a red node. Returns false where its pivot is not positive or not finite. */
+/* Lumps and factors the row of a red node. Returns false if its pivot is not positive or not finite. */
 KARST_INLINE bool factor_node(karst_rrb_naive *naive, double *const *stencil, struct level at, int64_t i, int64_t j)
 {
   const int64_t node = node_at(naive, i, j);
@@ -170,7 +170,7 @@ KARST_INLINE karst_index factor_red_nodes(karst_rrb_naive *naive, double *const 
   return -1;
 }
 
-/* l d l of couplings a and b of a red node, which ties its neighbours a and b, or 0 where there is no such node. */
+/* l d l of couplings a and b of a red node, which ties its neighbours a and b, or 0 if one does not exist. */
 KARST_INLINE double fill_between(const karst_rrb_naive *naive, int64_t i, int64_t j, int a, int b)
 {
   if (!is_node(naive, i, j)) return 0;

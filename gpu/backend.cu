@@ -21,7 +21,7 @@ karst_status karst_cuda_status(karst_context *context, cudaError_t error, const 
 
 struct karst_cuda_driver karst_cuda_driver;
 
-/* The driver is opened by name, as the runtime does it, and not linked, so that programs start without one. It stays
+/* The driver is opened by name, as in the runtime, and not linked, so that programs start without a driver. It stays
  * open. */
 static void find_driver()
 {
@@ -149,7 +149,8 @@ void karst_describe_cuda(karst_context *context)
 
 void *karst_stream_cuda(const karst_context *context) { return karst_cuda_of(context)->stream; }
 
-/* Checks that the stream belongs to the context's device. An event of that device can be recorded on no other's. */
+/* Checks that the stream belongs to the context's device. An event of that device cannot be recorded on the stream of
+ * another. */
 static karst_status check_stream(karst_context *context, cudaStream_t stream)
 {
   cudaEvent_t event;

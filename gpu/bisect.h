@@ -1,11 +1,10 @@
-/* bisect.h - finds where a condition begins to hold. lib/base/search.h is for ascending arrays of karst_index; this
- * is for all else. */
+/* bisect.h - finds where a condition begins to hold. lib/base/search.h is for ascending arrays of karst_index. */
 #ifndef KARST_GPU_BISECT_H
 #define KARST_GPU_BISECT_H
 
 #ifdef __CUDACC__
-/* Returns the first number in first .. end - 1 for which holds(number) is true, or end if there is none. It holds for
- * all numbers after one for which it does. */
+/* Returns the first number in first .. end - 1 for which holds(number) is true, else end. If it holds for a number, it
+ * holds for all later ones. */
 template <typename number, typename condition>
 static __device__ __forceinline__ number karst_cuda_bisect(number first, number end, condition holds)
 {

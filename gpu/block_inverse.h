@@ -68,14 +68,14 @@ struct karst_block_in_memory {
   int b;
   double *at;
   int stride;          /* b in a contiguous block, more in the slices of the factors */
-  const double *kept;  /* [b*b] the block once more, contiguous, for the second attempt */
+  const double *kept;  /* [b*b] a copy of the block, contiguous, for the second attempt */
   const double *sizes; /* [b*b] see lib/backend/dense.h; kept may be its own */
   bool measured;       /* whether sizes have been looked at */
   double *row_scale;   /* [b] the largest size of each row; after measure, its scale */
   double *column_size; /* [b] the largest size of each column with the rows scaled */
   double *factor;      /* [b] the column that is eliminated */
   double *pivot_row;   /* [b] divided by the pivot */
-  int *pivot;          /* [b] the row exchanged with each, -1 where the pivot is lost */
+  int *pivot;          /* [b] the row exchanged with each, -1 if the pivot is lost */
 
   /* shared: karst_cuda_invert_shared(b) bytes. */
   __device__ karst_block_in_memory(int width, double *block, int step, const double *same, const double *size,
@@ -92,8 +92,7 @@ struct karst_block_in_memory {
 
   __device__ int size() const { return b; }
 
-  /* Each thread looks at whole rows. Sizes are not finite where the entries are not; their largest are kept for
-   * measure. */
+  /* Each thread looks at whole rows. Sizes are not finite if the entries are not; the largest are kept for measure. */
   __device__ bool finite()
   {
     const double *from = measured ? at : sizes;
@@ -219,7 +218,7 @@ template <typename holder> static __device__ __forceinline__ karst_reason karst_
   return reason;
 }
 
-/* Inverts a contiguous block by all threads of a thread block. same: the block once more; sizes: [b*b], may be same;
+/* Inverts a contiguous block by all threads of a thread block. same: a copy of the block; sizes: [b*b], may be same;
  * shared: karst_cuda_invert_shared(b) bytes. */
 static __device__ inline karst_reason karst_cuda_invert(int b, double *a, const double *same, const double *sizes,
                                                         void *shared)

@@ -1,5 +1,5 @@
-/* cuda.h - what the files of this room share: the device's state in a context, errors, launch sizes. C++ for nvcc; no
- * other room includes it. */
+/* cuda.h - for all files of this room: the device's state in a context, errors, launch sizes. C++ for nvcc; no other
+ * room includes it. */
 #ifndef KARST_GPU_CUDA_H
 #define KARST_GPU_CUDA_H
 
@@ -33,7 +33,7 @@ struct karst_cuda {
   cudaMemPool_t pool; /* of work space (work.cu); NULL: the device has no pools */
   void *staging;      /* [KARST_CUDA_STAGING bytes] pinned host memory through which scalars are downloaded */
   void *arriving;     /* the same for a download that has begun */
-  void *awaiting;     /* where that is to go; NULL: there is none */
+  void *awaiting;     /* the destination; NULL: no download has begun */
   size_t awaited;     /* its bytes */
   unsigned begun;     /* its number */
   unsigned *arrived;  /* pinned host memory: the number of the last one that has arrived */
@@ -113,8 +113,8 @@ static inline unsigned karst_cuda_grid(int64_t count, int64_t per)
   return count > per ? (unsigned)((count + per - 1) / per) : 1;
 }
 
-/* Calls f with the block size as a constant where b has an instance of its own, and with 0, the instance for every
- * size, where it has none: [&](auto size) { kernel<size.value><<<...>>>(b, ...); } */
+/* Calls f with the block size as a constant if b has an instance of its own, else with 0, the instance for every size:
+ * [&](auto size) { kernel<size.value><<<...>>>(b, ...); } */
 template <typename F> static inline void karst_cuda_instance(int b, F f)
 {
   switch (b) {
@@ -134,8 +134,8 @@ static __device__ __forceinline__ double karst_cuda_finite(double value) { retur
 /* Returns the scalar offset of block number k. */
 static __device__ __forceinline__ int64_t karst_cuda_offset(int b, int64_t k) { return (int64_t)b * b * k; }
 
-/* Finds the block row i and the row r in it that this thread works on, where a thread block takes as many whole
- * block rows as it has threads for. Returns false for threads that are left over. */
+/* Finds the block row i and the row r in it that this thread works on, if a thread block takes as many whole block rows
+ * as it has threads for. Returns false for surplus threads. */
 static __device__ __forceinline__ bool karst_cuda_row(int b, karst_index rows, karst_index *i, int *r)
 {
   const int each = (int)blockDim.x / b, t = (int)threadIdx.x;
@@ -145,8 +145,8 @@ static __device__ __forceinline__ bool karst_cuda_row(int b, karst_index rows, k
   return t < each * b && row < rows;
 }
 
-/* Returns the threads of a thread block for block size b where each scalar row has a thread of its own; the next
- * function returns the grid. */
+/* Returns the threads of a thread block for block size b if each scalar row has a thread of its own; the next function
+ * returns the grid. */
 static inline unsigned karst_cuda_row_threads(int b) { return b <= KARST_CUDA_THREADS / 4 ? KARST_CUDA_THREADS : 1024; }
 
 static inline unsigned karst_cuda_row_grid(karst_index rows, int b)

@@ -22,7 +22,7 @@ __device__ void record(unsigned long long *first, int64_t row, karst_reason reas
   if (reason != KARST_SOUND) atomicMin(first, (unsigned long long)(row * 256 - reason));
 }
 
-/* Threads of a thread block of invert_small, where each thread inverts a block, for which it takes many registers. */
+/* Threads of a thread block of invert_small, where each thread inverts a block, which takes many registers. */
 enum { INVERTED = 128 };
 
 template <int B>

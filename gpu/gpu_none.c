@@ -7,7 +7,7 @@ static karst_status open_none(karst_context *context, int device)
   return karst_fail(context, KARST_ERROR_NO_DEVICE, "this Karst was built without CUDA: configure with --with-cuda");
 }
 
-extern const karst_machine karst_machine_cuda; /* machine.c */
+extern const karst_machine karst_machine_cuda; /* machine_cuda.c */
 extern const struct karst_backend karst_backend_cuda;
 
 const struct karst_backend karst_backend_cuda = {.name = "cuda", .machine = &karst_machine_cuda, .open = open_none};

@@ -1,13 +1,13 @@
-/* matrix_cuda.cu - block CSR matrix times vector on the GPU: y = A x, or y = right - A x. There are three kernels, by block
- * size:
+/* matrix_cuda.cu - block CSR matrix times vector on the GPU: y = A x, or y = right - A x. There are three kernels, by
+ * block size:
  *
  * 1: a thread block takes as many rows as it has threads and streams their entries through. First each thread
- * multiplies entries, wherever they come to lie, by their scalars of x, so that neighbours read neighbouring values and
- * many loads are under way at once; then each thread adds up one row's products, from shared memory. Long rows take
- * several chunks. After Greathouse and Daga, Efficient Sparse Matrix-Vector Multiplication on GPUs using the CSR
- * Storage Format, SC14 (CSR-stream).
+ * multiplies entries of any row by their scalars of x, so that neighbours read neighbouring values and many loads are
+ * under way at once; then each thread adds up one row's products, from shared memory. Long rows take several chunks.
+ * After Greathouse and Daga, Efficient Sparse Matrix-Vector Multiplication on GPUs using the CSR Storage Format, SC14
+ * (CSR-stream).
  *
- * 2 to 8: a few lanes of a warp for each block row take its blocks in turn, two rows of a block each where its size is
+ * 2 to 8: a few lanes of a warp for each block row take its blocks in turn, two rows of a block each if its size is
  * even, so that loads are of 16 bytes. Bulk copies of blocks of odd size to shared memory first were no faster on an
  * H200: at 100^3 cells they took 1 % less time for b = 3, but 15 % more for b = 5.
  *
@@ -15,8 +15,8 @@
  *
  * A row is summed in an order that depends on its length alone.
  *
- * The first two take dot products with y as they make it. Each thread block leaves its part of these, and takes several
- * pieces of the rows where there are too many for a block each. The part of one row follows from n and b alone. */
+ * The first two take dot products with y as they make it. Each thread block stores its part of these, and takes several
+ * pieces of the rows if there are more pieces than thread blocks. The part of one row follows from n and b alone. */
 #include "gpu/reduce.h"
 
 namespace
@@ -31,7 +31,7 @@ enum {
 /* The vectors that y is multiplied by in dot products, and the partial sums. */
 struct factors {
   const double *with[2]; /* NULL: y itself */
-  double *part;          /* [COUNT] times as many as there are thread blocks */
+  double *part;          /* [COUNT][thread blocks] */
 };
 
 /* A thread's part of COUNT dot products with y. */
@@ -56,7 +56,7 @@ template <> struct dot_sums<0> {
   template <int THREADS> __device__ void store(const factors &) const {}
 };
 
-/* The sum of this thread's row, of those from first on that a thread block takes at a time. */
+/* Returns the sum of this thread's row. first: of the rows that the thread block takes at a time. */
 __device__ __forceinline__ double sum_row(int64_t first, karst_index rows, const karst_index *__restrict__ start,
                                           const karst_index *__restrict__ column, const double *__restrict__ value,
                                           const double *__restrict__ x)
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(THREADS)
   dots.template store<THREADS>(f);
 }
 
-/* How lanes share block rows. SPLITS has what was the fastest for b = 2 to 8 on an H200 and 7-point grids. */
+/* How lanes share block rows. SPLITS has the fastest for b = 2 to 8 on an H200 and 7-point grids. */
 struct split {
   int lanes;    /* that take a row's blocks in turn; a power of two */
   int ahead;    /* blocks that a lane loads before it uses the first */
@@ -227,8 +227,8 @@ __global__ void __launch_bounds__(1024)
   y[at] = right ? right[at] - sum : sum;
 }
 
-/* The grid where a thread block takes so many rows at a time: all at once, or, with sums, so that there is room for
- * the parts and all blocks have as much to do. */
+/* Returns the grid if a thread block takes at_a_time rows at a time: all at once, or, with sums, so that there is room
+ * for the parts and all thread blocks have as much to do. */
 template <int COUNT> unsigned grid_for(karst_index rows, int at_a_time)
 {
   const unsigned pieces = karst_cuda_grid(rows, at_a_time);

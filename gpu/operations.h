@@ -61,7 +61,7 @@ karst_status karst_permute_cuda(karst_context *context, const karst_matrix *A, c
 karst_status karst_grid_reach_cuda(karst_context *context, const karst_matrix *A, const karst_index size[3], int *axes,
                                    karst_index *misfit);
 
-/* matrix.cu */
+/* matrix_cuda.cu */
 void karst_multiply_cuda(karst_context *context, const karst_matrix *A, const double *x, double *y);
 void karst_multiply_dots_cuda(karst_context *context, const karst_matrix *A, const double *x, double *y, int count,
                               const double *const *with, double *result);

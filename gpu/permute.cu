@@ -43,7 +43,8 @@ __global__ void invert(patterns p)
   if (from >= 0 && from < p.rows) p.inverse[from] = (karst_index)i;
 }
 
-/* start[i]: the blocks of row i, and 0 behind the last. Entries in range that all find themselves are all different. */
+/* start[i]: the blocks of row i, and 0 behind the last. Entries in range are all different if each finds itself in the
+ * inverse. */
 __global__ void measure(patterns p, tally *found)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -93,7 +94,7 @@ __global__ void list_long(patterns p, tally *found, long_rows list)
   list.end[k] = begin + length;
 }
 
-/* A block of threads for each row. */
+/* A thread block a row. */
 __global__ void gather_long(patterns p, long_rows list)
 {
   const karst_index first = p.from_start[p.permutation[list.row[blockIdx.x]]];

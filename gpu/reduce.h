@@ -48,8 +48,8 @@ static __device__ __forceinline__ double karst_cuda_block_largest(double value, 
   return largest;
 }
 
-/* sums.cu: result[v] = the sum of so many parts of it, which begin at partial[v * parts] in the work space of the
- * reductions; count <= 2, parts <= KARST_CUDA_PARTS. */
+/* sums.cu: result[v] = the sum of parts numbers, which begin at partial[v * parts] in the work space of the reductions;
+ * count <= 2, parts <= KARST_CUDA_PARTS. */
 void karst_cuda_add_parts(const struct karst_cuda *cuda, unsigned parts, int count, double *result);
 
 #endif

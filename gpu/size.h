@@ -28,7 +28,7 @@ static __device__ __forceinline__ float karst_size_of_many(float size, int produ
   return size > 0 ? __int_as_float(__float_as_int(size) + (doublings << EXPONENT)) : 0;
 }
 
-/* Sizes as high words, which are compared as integers, and the numbers that these stand for. */
+/* Sizes as high words, which are compared as integers, and as numbers. */
 static __device__ __forceinline__ int karst_size_word(float size) { return __float_as_int(size); }
 
 static __device__ __forceinline__ double karst_size_number(int word) { return __hiloint2double(word, 0); }

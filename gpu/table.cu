@@ -5,7 +5,7 @@
 #define GUARDED(operation) karst_cuda_entry<karst_##operation##_cuda>::call
 
 extern "C" {
-extern const karst_machine karst_machine_cuda;                      /* machine.c */
+extern const karst_machine karst_machine_cuda;                      /* machine_cuda.c */
 extern const struct karst_fgbilu_kernels karst_fgbilu_kernels_cuda; /* fgbilu/table.cu */
 extern const struct karst_ilu_kernels karst_ilu_kernels_cuda;       /* ilu/table.cu */
 extern const struct karst_dilu_kernels karst_dilu_kernels_cuda;     /* dilu/table.cu */

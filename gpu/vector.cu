@@ -46,7 +46,7 @@ struct quotient {
   }
 };
 
-/* Moves scalar i. For blocks k that is y(k) = x(index[k]) where gathered is true, else y(index[k]) = x(k). */
+/* Moves scalar i. For blocks k that is y(k) = x(index[k]) if gathered, else y(index[k]) = x(k). */
 struct permute {
   int b;
   bool gathered;

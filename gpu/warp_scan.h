@@ -5,13 +5,13 @@
 
 #include <cub/warp/warp_scan.cuh>
 
-/* Returns the sum of what the lanes before this one have, and in *sum that of all. The whole warp calls it. */
+/* Returns the sum over the lanes before this one, and in *sum that over all. The whole warp calls it. */
 template <typename number> static __device__ __forceinline__ number karst_cuda_sum_before(number mine, number *sum)
 {
   using scan = cub::WarpScan<number>;
-  __shared__ typename scan::TempStorage none; /* empty, for whole warps exchange by shuffles */
+  __shared__ typename scan::TempStorage empty; /* for whole warps exchange by shuffles */
   number before;
-  scan(none).ExclusiveSum(mine, before, *sum);
+  scan(empty).ExclusiveSum(mine, before, *sum);
   return before;
 }
 

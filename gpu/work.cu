@@ -42,7 +42,7 @@ karst_status karst_cuda_work_take(karst_context *context, size_t bytes, const ch
   const struct karst_cuda *cuda = karst_cuda_of(context);
   if (!cuda->pool) return karst_allocate_cuda(context, bytes, what, memory);
   cudaError_t error = cudaMallocFromPoolAsync(memory, bytes, cuda->pool, cuda->stream);
-  if (error == cudaErrorMemoryAllocation) { /* what is kept in pieces may do as a whole */
+  if (error == cudaErrorMemoryAllocation) { /* pieces that are kept may do as a whole */
     cudaGetLastError();
     karst_cuda_work_end(context);
     error = cudaMallocFromPoolAsync(memory, bytes, cuda->pool, cuda->stream);

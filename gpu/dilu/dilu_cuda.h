@@ -8,8 +8,8 @@
  * before all second ones, so that the lanes of a warp read, and wait for, nearly contiguous memory. large.cu stores it
  * block by block, in the order of the rows.
  *
- * If an ordering has made tiles and each finds room, block ILU by tiles (gpu/ilu/tiles/tile_factor.h) replaces all
- * this; its products change only the diagonal blocks. */
+ * If an ordering has made tiles and each fits, block ILU by tiles (gpu/ilu/tiles/tile_factor.h) replaces all this; its
+ * products change only the diagonal blocks. */
 #ifndef KARST_GPU_DILU_DILU_CUDA_H
 #define KARST_GPU_DILU_DILU_CUDA_H
 
@@ -42,7 +42,7 @@ typedef struct karst_dilu_cuda {
   karst_triangle lower, upper;
   karst_dilu_task *lower_task, *upper_task; /* [tasks] of each */
   karst_index *diagonal;                    /* [rows] the block of A in row and column i, by the slots of lower */
-  karst_index *pivot;  /* [lower.blocks] the slot of row k of the entry E_ik, in large.cu the row; -1: none */
+  karst_index *pivot;  /* [lower.blocks] the slot of row k of the entry E_ik, in large.cu the row; -1: padding */
   karst_index *mirror; /* [lower.blocks] the number of the block F_ki in A, -1 where A has none */
   int block_size;
   bool symmetric;             /* each block has a mirror image */
@@ -51,8 +51,8 @@ typedef struct karst_dilu_cuda {
   bool modified;              /* R may be other than 0 */
   karst_ilu_statistics_cuda *statistics;
   double *sum;               /* [b*b*rows] the sums of the blocks of F by rows; NULL unless modified */
-  double *size;              /* [factor_grid b*b] of the D_i under way (lib/backend/dense.h); NULL where done is */
-  int *done;                 /* [rows] the rows whose D^-1 is there; NULL where its elements carry their own flag */
+  double *size;              /* [factor_grid b*b] of the D_i under way (lib/backend/dense.h); NULL if done is */
+  int *done;                 /* [rows] the rows whose D^-1 is there; NULL if its elements carry their own flag */
   karst_ilu_analysis *tiled; /* the analysis by tiles, or NULL */
   karst_ilu *tiles;          /* the factorization by tiles, or NULL */
 } karst_dilu_cuda;
@@ -91,7 +91,7 @@ karst_status karst_dilu_plan_cuda(karst_context *context, karst_dilu *dilu);
 void karst_dilu_plan_destroy_cuda(karst_context *context, karst_dilu *dilu);
 
 #ifdef __CUDACC__
-/* The task of that number; without slots if there is none. */
+/* Returns a task, without slots beyond the last one. */
 static __device__ __forceinline__ karst_dilu_task karst_dilu_find_task(const karst_dilu_task *task, karst_index tasks,
                                                                        int64_t number)
 {

@@ -66,7 +66,7 @@ template <int B> __device__ __forceinline__ work<B> find_work(const karst_dilu_c
   return found;
 }
 
-/* Row r of a block of A or of one of the arrays that are ordered by rows; number -1 stands for zeros. */
+/* Row r of a block of A or of one of the arrays that are ordered by rows; zeros if number is -1. */
 template <int B>
 __device__ __forceinline__ void load_row(const double *value, karst_index number, int r, double (&row)[B])
 {
@@ -85,7 +85,7 @@ __device__ __forceinline__ void add_product(double sign, const double (&left)[B]
     for (int d = 0; d < B; d++) acc[d] += sign * left[c] * (B > 1 ? __shfl_sync(~0u, right[d], q * B + c) : right[d]);
 }
 
-/* Subtracts the products of the links from acc, whose size is kept (gpu/size.h). row is that of the lane. */
+/* Subtracts the products of the links from acc, and updates its size (gpu/size.h). row: of the lane. */
 template <int B, bool MODIFIED>
 __device__ __forceinline__ void subtract(const karst_dilu_cuda &plan, const karst_dilu_matrix &m, const links<B> &link,
                                          const karst_ilu_place &at, karst_index row, double (&acc)[B], float (&size)[B])

@@ -35,7 +35,7 @@ template <int B, bool MODIFIED> struct staging {
   karst_index number[layout<B, MODIFIED>::BLOCKS];
 };
 
-/* The blocks E_ik and F_ki of A, and the slot of D_k^-1, -1 where there is none. */
+/* The blocks E_ik and F_ki of A, and the slot of D_k^-1; -1 if missing. */
 struct links {
   karst_index source[K], mirror[K], pivot[K];
 };
@@ -77,7 +77,7 @@ template <int B> __device__ __forceinline__ work find_work(const karst_dilu_cuda
   return found;
 }
 
-/* Queues the copies of the links' blocks, and of the diagonal block where it is not -1. */
+/* Queues the copies of the links' blocks, and of the diagonal block unless it is -1. */
 template <int B, bool MODIFIED>
 __device__ __forceinline__ void stage(const karst_dilu_cuda &plan, const karst_dilu_matrix &m, const links &link,
                                       karst_index diagonal, staging<B, MODIFIED> &staged)
@@ -102,8 +102,8 @@ __device__ __forceinline__ void stage(const karst_dilu_cuda &plan, const karst_d
                                     staged.value + (all::OWN + K * all::R) * all::STRIDE);
 }
 
-/* Waits until every lane of the warp has its rows of the blocks; from NULL stands for zeros. Their columns are one
- * constant distance apart. */
+/* Waits until every lane of the warp has its rows of the blocks; zeros if from is NULL. Their columns are one constant
+ * distance apart. */
 template <int B> __device__ __forceinline__ void await_rows(const double *const (&from)[K], double (&row)[K][B])
 {
   constexpr int NEXT = KARST_DILU_GROUP * B;

@@ -18,7 +18,7 @@ __host__ __device__ int parts_of(int b) { return b < THREADS ? THREADS / b : 1; 
 /* The columns of a product that are in shared memory together: all if b is at most 45. */
 __host__ __device__ int columns_of(int b) { return b >= MOST ? 1 : MOST / b < b ? MOST / b : b; }
 
-/* Where the entries of a slot begin, and how many it has with the padding. */
+/* The first entry of a slot, and the number of its entries with the padding. */
 struct entries {
   int64_t first;
   int64_t length;

@@ -21,8 +21,8 @@
 namespace
 {
 
-/* The work of a lane on a task: row r of the block row that is number q of its slice, in that slot; and of its
- * neighbours every PARTS-th from number part on. */
+/* The work of a lane on a task: row r of block row q of its slice, in that slot; and every PARTS-th neighbour of that
+ * row from number part on. */
 struct lane_place {
   int part, q, r;
   bool active;
@@ -34,7 +34,8 @@ template <int B> struct links {
   karst_index column[at_once<B>], source[at_once<B>];
 };
 
-/* Follows from a record: the position of the task, the first links, and the row, or upward its slot forward. */
+/* What follows from a task's record: its position, the first links, and the row, or upward the row's slot in the
+ * forward sweep. */
 template <int B> struct work {
   lane_place at;
   int64_t e, end;

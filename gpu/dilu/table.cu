@@ -5,7 +5,7 @@
 namespace
 {
 
-/* Makes the sums of the blocks right of the diagonal, an element by each thread. */
+/* Makes the sums of the blocks right of the diagonal, an element a thread. */
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     sum_rows(karst_index rows, int b, const karst_index *start, const karst_index *column, const double *value,
              double *sum)
@@ -18,7 +18,7 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
   sum[v] = all;
 }
 
-/* Reports block rows that have something not finite outside the diagonal block, a row by each warp. */
+/* Reports block rows with entries outside the diagonal block that are not finite, a warp a row. */
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     check_rows(karst_index rows, int b, const karst_index *start, const karst_index *column, const double *value,
                karst_ilu_statistics_cuda *statistics)

@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(THREADS) subtract(const karst_fgbilu_view m, c
 }
 
 /* Chooses the pivot of column r of a block, the first of the largest scaled entries among the rows without a step, or
- * row r where there is no pivoting, and judges it. */
+ * row r without pivoting, and judges it. */
 __device__ void choose_pivot(int n, const factor_work &w, bool pivoting, int64_t q, int r)
 {
   const double *column = w.d + karst_cuda_offset(n, q) + r * n, *scale = w.row_scale + q * n;
@@ -209,7 +209,7 @@ __global__ void __launch_bounds__(THREADS)
   choose_pivot(m.b, w, pivoting, q, r + 1);
 }
 
-/* Inverts a block by one thread, from the copy of it. */
+/* Inverts a block by one thread, from its copy. */
 __device__ void invert_again(const karst_fgbilu_view &m, const plane &p, const factor_work &w, bool pivoting, int64_t q)
 {
   const int n = m.b;

@@ -137,7 +137,7 @@ karst_status karst_fgbilu_take(karst_context *context, int64_t count, const char
 
 /* The matrix, its cells and the factor, as kernels take them by value. */
 typedef struct karst_fgbilu_view {
-  karst_index step[KARST_FACES]; /* what the number of the cell behind each face is more than the cell's own */
+  karst_index step[KARST_FACES]; /* the number of the cell behind each face, less the cell's own */
   const karst_index *row;
   const uint32_t *place;
   const karst_index *row_start;
@@ -147,7 +147,7 @@ typedef struct karst_fgbilu_view {
   int b;
 } karst_fgbilu_view;
 
-/* With the data that depend on the pattern alone. */
+/* Returns a view with the data that depend on the pattern alone. */
 static inline karst_fgbilu_view karst_fgbilu_see(const karst_matrix *A, const karst_fgbilu_analysis *analysis)
 {
   const karst_fgbilu_cuda *plan = karst_fgbilu_cuda_of(analysis);
@@ -175,7 +175,7 @@ static __device__ __forceinline__ karst_index karst_fgbilu_row(const karst_fgbil
 }
 
 /* Returns the block of A that couples a cell with the one behind a face, or the diagonal block, for
- * KARST_PLACE_DIAGONAL. NULL stands for a zero block. */
+ * KARST_PLACE_DIAGONAL. NULL: a zero block. */
 static __device__ __forceinline__ const double *karst_fgbilu_block(const karst_fgbilu_view &m, int b, karst_index cell,
                                                                    int face)
 {

@@ -68,7 +68,7 @@ static inline const karst_fgbilu_tiles *karst_fgbilu_tiles_of(const karst_fgbilu
 
 /* The work space of a sweep or of the factorization. */
 typedef struct karst_fgbilu_mail {
-  double *inbox;              /* device memory, all absent between launches; NULL where there is none */
+  double *inbox;              /* device memory, all absent between launches; NULL for tickets alone */
   unsigned long long *ticket; /* device memory: tiles taken since the beginning */
 } karst_fgbilu_mail;
 
@@ -87,14 +87,13 @@ typedef struct karst_fgbilu_march {
   unsigned long long *first_fault;
 } karst_fgbilu_march;
 
-/* tiles.cu: allows a kernel so many bytes of dynamic shared memory, or fewer if the GPU has no more. The limit holds
- * for the kernel in the whole process, so all plans that launch it ask for the same number, that of its largest
- * blocks. */
+/* tiles.cu: allows a kernel that many bytes of dynamic shared memory, or as many as the GPU has. The limit holds for
+ * the kernel in the whole process, so all plans that launch it ask for the same number, that of its largest blocks. */
 cudaError_t karst_fgbilu_allow_shared_cuda(karst_context *context, const void *kernel, size_t largest);
 karst_status karst_fgbilu_cut_tiles_cuda(karst_context *context, const karst_matrix *A,
                                          karst_fgbilu_analysis *analysis);
 void karst_fgbilu_forget_tiles_cuda(karst_context *context, karst_fgbilu_cuda *plan);
-/* Makes a mail with places for so many values a step and tile (0: tickets alone). */
+/* Makes a mail with places for that many values a step and tile (0: tickets alone). */
 karst_status karst_fgbilu_take_mail_cuda(karst_context *context, karst_fgbilu *fgbilu, int64_t places, void **mail);
 void karst_fgbilu_return_mail_cuda(karst_context *context, void *mail);
 karst_fgbilu_march karst_fgbilu_march_cuda(const karst_matrix *A, const karst_fgbilu *fgbilu, const void *mail,
@@ -103,7 +102,7 @@ karst_fgbilu_march karst_fgbilu_march_cuda(const karst_matrix *A, const karst_fg
 extern const karst_fgbilu_factor_variant karst_fgbilu_factor_tiles_cuda; /* tiles_factor.cu */
 extern const karst_fgbilu_sweep_variant karst_fgbilu_sweep_tiles_cuda;   /* tiles_sweep.cu */
 
-/* Bytes of shared memory that a thread block has at most in the files below. */
+/* The most shared memory, in bytes, that a thread block of the files below has. */
 size_t karst_fgbilu_sweep_large_shared_cuda(int n);
 size_t karst_fgbilu_factor_large_shared_cuda(int n);
 

@@ -32,7 +32,7 @@ template <int N, int TA, int TB, int W> struct alignas(16) memory {
   static constexpr int STEPS = W > 1 ? W : 2; /* no warp waits for a step when the one STEPS before is not done */
   struct {
     double after[KARST_FACES_BELOW][LINES][BLOCK]; /* F */
-    double sent[OTHERS][LINES][BLOCK];             /* D^-1 from other tiles; zeros multiply what else stands here */
+    double sent[OTHERS][LINES][BLOCK];             /* D^-1 from other tiles; zeros multiply other elements */
   } warp[W];
   double made[2][LINES][BLOCK]; /* D^-1 by steps modulo 2: readers of a step are done when the next but one is made */
   uint64_t done[STEPS];
@@ -66,7 +66,7 @@ __device__ __forceinline__ karst_fgbilu_cell load_cell(const karst_fgbilu_march 
 /* The position of a lane. */
 struct line {
   int p, u;    /* the line, and the row of each block */
-  bool active; /* whether this is a lane of a line of the tile; the others stand by at line 0 */
+  bool active; /* whether this is a lane of a line of the tile; the others have line 0 */
   int a, b;
   karst_index length;                 /* 0 outside the grid */
   int64_t first;                      /* the number of its first cell */

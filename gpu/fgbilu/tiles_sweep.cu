@@ -25,7 +25,7 @@ template <int N> struct stage {
   double behind[3][N]; /* its row of the blocks that couple with the cells behind */
   double inverse[N];   /* of D^-1 */
   double right;        /* r downward, y upward */
-  double mail[2];      /* of the tiles at a - 1 and b - 1, read early; 0 where none is due */
+  double mail[2];      /* of the tiles at a - 1 and b - 1, read early; 0 if none is due */
   karst_index row;
 };
 

@@ -134,7 +134,7 @@ __device__ __forceinline__ course find_course(const karst_fgbilu_march &m, const
 struct stage {
   bool behind[3]; /* whether the cell couples with those behind it */
   double right;   /* r downward, y upward */
-  double mail[2]; /* looked at early; 0 where none is due */
+  double mail[2]; /* read early; 0 if none is due */
   karst_index row;
 };
 

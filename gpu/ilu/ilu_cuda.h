@@ -64,7 +64,7 @@ typedef struct karst_triangle {
   karst_index *task;   /* [tasks + 1] the first slot of each */
   int64_t *start;      /* [slots / group + 1] the first entry of each slice */
   int64_t blocks;      /* group * entries */
-  karst_index *column; /* [blocks] the slot of the neighbour; slots where there is none: padding and D^-1 */
+  karst_index *column; /* [blocks] the slot of the neighbour; slots for padding and D^-1 */
   double *value;       /* [b*b*blocks] */
   double *x;           /* [b*(slots + 1)] the vector of the sweep; the last block is 0, for the padding */
   karst_index *source; /* [blocks] the block of A that starts here, -1 for fill and padding */

@@ -1,8 +1,8 @@
 /* apply.h - how kernels traverse a grid in groups, and the interface of the files that apply the preconditioner.
  *
  * A warp takes two adjacent places of each row for every lane and marches along J, so that the contribution of a row to
- * the next one stays in registers. Its first and last lanes repeat the work of the warps beside it, only to pass values
- * on. A row is a ring: the place before its first one is its last one, which is a pad and 0. */
+ * the next one stays in registers. Its first and last lanes repeat work of the warps beside it, only to pass values on.
+ * A row is a ring: the place before its first one is its last one, which is a pad and 0. */
 #ifndef KARST_GPU_RRB_APPLY_H
 #define KARST_GPU_RRB_APPLY_H
 
@@ -11,7 +11,7 @@
 enum {
   KARST_RRB_THREADS = 128,
   KARST_RRB_WARPS = KARST_RRB_THREADS / 32,
-  KARST_RRB_LANES = 30,            /* of a warp that store what they compute */
+  KARST_RRB_LANES = 30,            /* lanes of a warp that store results */
   KARST_RRB_MULTIPROCESSORS = 132, /* that strips are made for: a constant, so that sums are the same on every GPU */
   KARST_RRB_BLOCKS = KARST_CUDA_BATCH * KARST_CUDA_SUMS /* thread blocks of a reduction at most */
 };
@@ -28,9 +28,9 @@ static inline unsigned karst_rrb_march_grid(const karst_rrb_march *march)
   return karst_cuda_grid(strips * march->chunks, KARST_RRB_WARPS);
 }
 
-/* The march over grid m of a kernel with so many thread blocks on a multiprocessor. Strips are the shortest with which
- * all thread blocks run at once, because a few late ones would take as long as all others. The march depends only on
- * the sizes, and so does the order of sums. */
+/* The march over grid m of a kernel with that many thread blocks on a multiprocessor. Strips are the shortest with
+ * which all thread blocks run at once, because a few late ones would take as long as all others. The march depends only
+ * on the sizes, and so does the order of sums. */
 static inline karst_rrb_march karst_rrb_march_of(const karst_rrb *rrb, int m, int resident)
 {
   const karst_rrb_shape *shape = &rrb->shape[m], *next = &rrb->shape[m < rrb->grids ? m + 1 : m];
@@ -188,7 +188,8 @@ static __device__ __forceinline__ double karst_rrb_block_sum(double value)
   return sum;
 }
 
-/* *result = the sum over all threads: each thread block adds up its own, and the last that is done adds up those. */
+/* *result = the sum over all threads: each thread block adds up its own, and the last one to finish adds up their
+ * sums. */
 static __device__ __forceinline__ void karst_rrb_reduce(double value, double *partial, unsigned *ticket, double *result)
 {
   __shared__ bool last;
@@ -220,8 +221,8 @@ void karst_rrb_pairs_backward_cuda(karst_context *context, const karst_rrb *rrb,
 /* reds.cu: level 2m + 1 by itself, in vector[m]. black: a vector of two groups that gets the black part of it. */
 void karst_rrb_reds_forward_cuda(karst_context *context, const karst_rrb *rrb, int m, double *black);
 void karst_rrb_reds_backward_cuda(karst_context *context, const karst_rrb *rrb, int m);
-/* enter.cu: copies a vector over the block rows of A to the first so many groups of a vector over grid 0, and all
- * groups back. Nodes without a block row are unchanged. */
+/* enter.cu: copies a vector over the block rows of A to the first count groups of a vector over grid 0, and all groups
+ * back. Nodes without a block row are unchanged. */
 void karst_rrb_scatter_cuda(karst_context *context, const karst_rrb *rrb, int count, const double *x, double *vector);
 void karst_rrb_gather_cuda(karst_context *context, const karst_rrb *rrb, const double *vector, double *x);
 /* Grids that are stored node by node, from number grouped on: baselines/rrb_nodes.cu. In a build without baselines all
@@ -229,7 +230,7 @@ void karst_rrb_gather_cuda(karst_context *context, const karst_rrb *rrb, const d
 struct karst_rrb_nodes_kernels {
   /* The elements of karst_rrb_cuda's nodes; 0 with grouped = grids. */
   int64_t (*elements)(const karst_rrb *rrb);
-  /* Brings the factors there from their groups. */
+  /* Copies the factors there from their groups. */
   void (*spread)(karst_context *context, const karst_rrb *rrb);
   /* vector[grouped] = M^-1 vector from grid grouped on. */
   void (*grids)(karst_context *context, const karst_rrb *rrb);
@@ -242,8 +243,8 @@ struct karst_rrb_nodes_kernels {
   void (*solve_reduced)(karst_context *context, const karst_rrb *rrb, const double *r, double *z, double *dot);
 };
 extern const karst_rrb_nodes_kernels karst_rrb_nodes_kernels_cuda;
-/* coarse.cu: the first grid from which all levels and the remaining nodes are one launch, or grids + 1 if there is
- * none; and that launch, on vector[m] in place. */
+/* coarse.cu: the first grid from which all levels and the remaining nodes are one launch, or grids + 1 without such a
+ * grid; and that launch, on vector[m] in place. */
 int karst_rrb_coarse_begin_cuda(const karst_rrb *rrb);
 void karst_rrb_coarse_cuda(karst_context *context, const karst_rrb *rrb, int m);
 

@@ -49,7 +49,7 @@ template <typename F> __device__ __forceinline__ void reds_forward(const grid &g
   }
 }
 
-/* Where place p of b2 stands in the vector of the next grid. */
+/* The place of b2's place p in the vector of the next grid. */
 __device__ __forceinline__ int next_place(const grid &g, const grid &next, int p)
 {
   const int J = p / g.pitch - 1, I = p % g.pitch;

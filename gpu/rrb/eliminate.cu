@@ -24,8 +24,8 @@ struct setting {
   bool nine_point;
 };
 
-/* Stores the factor of a node, 1 / d and l for each coupling a, and reports a bad pivot; 0 where there is no node. at
- * is that of the first of the arrays, which are so many elements apart. */
+/* Stores the factor of a node, 1 / d and l for each coupling a, and reports a bad pivot; 0 if there is no node. at: in
+ * the first of the arrays; apart: from one array to the next. */
 template <typename T>
 KARST_INLINE void put_factor(const karst_rrb_nodes *nodes, bool there, int level, int64_t node, double d,
                              const double a[KARST_RRB_COUPLINGS], T *at, int64_t apart)
@@ -223,7 +223,7 @@ KARST_INLINE void take_step(const grid<T> &g, const setting &s, int m, karst_ind
 }
 
 /* The work of a thread in a tile of places. Places on the rim are only factored, for the places inside. The tile begins
- * a place before the first inside one; rim: places of the rim on an axis. */
+ * a place before its first inner one; rim: places of the rim on an axis. */
 struct tile_place {
   karst_index I, J;
   bool valid, inside;

@@ -62,7 +62,7 @@ KARST_INLINE bool differ(double a, double b, double row_diagonal, double column_
   return fabs(a - b) > 1e-10 * fmax(size, fmax(fabs(a), fabs(b)));
 }
 
-/* Entry (row, column), or 0. guess: how far from the end of the row it may stand. */
+/* Entry (row, column), or 0. guess: its likely distance from the end of the row. */
 KARST_INLINE double entry_of(const matrix &A, karst_index row, karst_index column, karst_index guess)
 {
   const karst_index begin = A.row_start[row], end = A.row_start[row + 1], k = end - 1 - guess;

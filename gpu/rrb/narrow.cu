@@ -24,8 +24,8 @@ __device__ void load_row(const karst_rrb_rest_view &v, double *window, int pitch
   window[row % WINDOW * pitch + e] = row < v.rest ? v.band[row * (width + 1) + e] : e == width;
 }
 
-/* L D L^T of a lower triangle, of which every thread of some warps has a copy: l below the diagonal, and 1 / d.
- * diagonal: the diagonal before the factorization. */
+/* L D L^T of a lower triangle, in a copy in every thread of some warps: l below the diagonal, and 1 / d. diagonal: the
+ * diagonal before the factorization. */
 __device__ void factor_triangle(const karst_rrb_rest_view &v, int first, bool reports, const double *diagonal,
                                 double (&l)[COLUMNS][COLUMNS], double (&over)[COLUMNS])
 {

@@ -4,7 +4,7 @@
 namespace
 {
 
-/* Where the arrays of a factor stand, in arrays. */
+/* The places of the arrays of a factor, in arrays. */
 enum {
   R1 = KARST_RRB_FACTOR_R1 * KARST_RRB_PARTS,
   R2 = KARST_RRB_FACTOR_R2 * KARST_RRB_PARTS,

@@ -1,5 +1,5 @@
-/* rest.h - what rest.cu and narrow.cu share: the nodes that remain after the last level of the repeated red-black
- * method. */
+/* rest.h - the parts shared by rest.cu and narrow.cu: the nodes that remain after the last level of the repeated
+ * red-black method. */
 #ifndef KARST_GPU_RRB_REST_H
 #define KARST_GPU_RRB_REST_H
 

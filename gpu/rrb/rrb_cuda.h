@@ -12,12 +12,12 @@ extern "C" {
 #include "lib/backend/rrb_kernels.h"
 }
 
-enum { KARST_RRB_DENSE = 1024 /* nodes: the remaining ones have a dense inverse factor if they are no more */ };
+enum { KARST_RRB_DENSE = 1024 /* nodes: if no more remain, they have a dense inverse factor */ };
 
 /* For kernels that check pivots: which nodes exist, and where the first bad pivot is reported. */
 typedef struct karst_rrb_nodes {
   karst_index size[2];        /* of grid 0 */
-  const unsigned char *there; /* [nodes of grid 0] whether a block row is its, in device memory; NULL: all are there */
+  const unsigned char *there; /* [nodes of grid 0] whether the node has a block row, in device memory; NULL: all have */
   unsigned long long *fault;  /* the least karst_rrb_encode_pivot; all ones: none */
 } karst_rrb_nodes;
 
@@ -25,15 +25,15 @@ typedef struct karst_rrb_cuda {
   karst_rrb_arrays arrays;
   karst_index *cell;          /* [rows] rrb->cell in device memory, or NULL */
   unsigned char *there;       /* as in karst_rrb_nodes */
-  unsigned long long *faults; /* [2] device memory: the first unsymmetric block row, all ones where there is none; and
-                                * what karst_rrb_nodes has */
+  unsigned long long *faults; /* [2] device memory: the first unsymmetric block row, or all ones; and fault of
+                               * karst_rrb_nodes */
   int64_t *place;             /* [rest] the element of vector[levels / 2] that each node left is */
   double *dense;              /* rest <= KARST_RRB_DENSE: [rest rest] W = L^-1, unit lower triangular, row after row */
   double *band;               /* [rest (rest_band + 1)] as in cpu/rrb/rrb_cpu.h */
-  double *inverse;            /* [rest] 1 / d where dense; M^-1 = W^T D^-1 W on what is left */
+  double *inverse;            /* [rest] 1 / d with dense, where M^-1 = W^T D^-1 W on the remaining nodes */
   double *left;               /* [rest] work space */
   double *memory;             /* faults to left: one allocation */
-  double *nodes;              /* what baselines/rrb_nodes.cu stores, zero at first, or NULL */
+  double *nodes;              /* the data of baselines/rrb_nodes.cu, zero at first, or NULL */
   int64_t shared;             /* elements that the vectors of coarse.cu may have */
   bool overlaps;              /* whether kernels wait for the one before themselves, so that launches may overlap */
 } karst_rrb_cuda;
@@ -72,7 +72,7 @@ KARST_INLINE void karst_rrb_keep_least(unsigned long long *least, unsigned long 
 #endif
 }
 
-/* Whether there is a node (i, j) on grid m, whose axes have so many nodes. */
+/* Whether there is a node (i, j) on grid m, whose axes have size nodes. */
 KARST_INLINE bool karst_rrb_has_node(const karst_rrb_nodes *nodes, const karst_index size[2], int m, karst_index i,
                                      karst_index j)
 {

@@ -134,7 +134,7 @@ karst_status make_lists(karst_context *context, const karst_parilu_pattern_cuda 
   return karst_cuda_status(context, cudaStreamSynchronize(stream), what);
 }
 
-/* Describes the tasks and makes their lists. The plan keeps the columns where tasks find their products. */
+/* Describes the tasks and makes their lists. The plan keeps the columns if tasks find their products in each pass. */
 karst_status find_products(karst_context *context, const karst_matrix *F, const karst_index *row_of_block,
                            karst_parilu_analysis *analysis)
 {

@@ -23,7 +23,7 @@ static __device__ __forceinline__ karst_parilu_match karst_parilu_match_start(co
   return {other, other_end, row, row_end, false};
 }
 
-/* Returns the numbers that stand in row i, or in the other one. */
+/* Returns the column numbers of row i, or the numbers of the other one. */
 static __device__ __forceinline__ const karst_index *karst_parilu_numbers(const karst_parilu_pattern_cuda &S,
                                                                           bool of_row)
 {
@@ -74,14 +74,14 @@ static __device__ __forceinline__ int karst_parilu_match_next(const karst_parilu
   return count;
 }
 
-/* Returns what a lane of the warp has of its own. */
+/* Returns the state of a lane's search. */
 static __device__ __forceinline__ karst_parilu_match karst_parilu_match_of(const karst_parilu_match &mine, int lane)
 {
   return {__shfl_sync(~0u, mine.next, lane), __shfl_sync(~0u, mine.end, lane), __shfl_sync(~0u, mine.first, lane),
           __shfl_sync(~0u, mine.last, lane), __shfl_sync(~0u, (int)mine.by_row, lane) != 0};
 }
 
-/* Counts the products of each lane's block, up to most. Where many entries have to be looked for, all lanes look.
+/* Counts the products of each lane's block, up to most. If there are many entries to search for, all lanes search.
  * Called by whole warps; there: whether the lane has a block. */
 static __device__ __forceinline__ int karst_parilu_count_products(const karst_parilu_pattern_cuda &S, karst_index i,
                                                                   karst_index j, bool there, int most)

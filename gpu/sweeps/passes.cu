@@ -6,7 +6,7 @@
 namespace
 {
 
-/* Returns element (r,c) of left times right, or of left times right^T where transposed is true. */
+/* Returns element (r,c) of left times right, or of left times right^T if transposed. */
 __device__ __forceinline__ double element(int b, const double *left, const double *right, bool transposed, int r, int c)
 {
   double sum = 0;

@@ -1,5 +1,5 @@
 /* pivots.cu - the inverse diagonal blocks that a pass of parilu or paric multiplies by, and the Cholesky factors of
- * paric, for b > 1. A thread makes a block, or a thread block where the block is large. */
+ * paric, for b > 1. A thread makes a block, or a thread block a large block. */
 #include "gpu/sweeps/sweep_pivot.h"
 
 #include "gpu/block_inverse.h"
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(KARST_PARILU_THREADS)
   }
 }
 
-/* Does what karst_block_cholesky does, by all threads of a thread block, which all get the result. */
+/* karst_block_cholesky by all threads of a thread block, which all get the result. */
 __device__ bool cholesky(int b, double *a)
 {
   const int t = (int)threadIdx.x, threads = (int)blockDim.x;
@@ -46,7 +46,7 @@ __device__ bool cholesky(int b, double *a)
   return true;
 }
 
-/* Does what karst_block_invert_lower does, by all threads of a thread block. A thread makes whole columns. */
+/* karst_block_invert_lower by all threads of a thread block. A thread makes whole columns. */
 __device__ bool invert_lower(int b, const double *l, double *inverse)
 {
   bool sound = true;

@@ -21,7 +21,7 @@ enum {
 template <int B> constexpr int products_at_once = B == 1 ? 8 : 1;
 
 /* Subtracts from sum row r of the products of the task of this lane, which is number q of its group; first is the
- * group's first. All lanes of the warp take part, those without a task with a q that is no task's number. */
+ * group's first. All lanes of the warp take part; q is not a task's number in those without a task. */
 template <int B, bool symmetric, bool racing>
 __device__ __forceinline__ void search_products(const karst_parilu_pass_cuda &p, int64_t first, int group, int q, int r,
                                                 karst_parilu_product *found, double (&sum)[B])

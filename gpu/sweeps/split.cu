@@ -1,6 +1,5 @@
 /* split.cu - decides which blocks of parilu and paric have a list of their products, and which find them again in each
- * pass. Lists hold no more than KARST_PARILU_LISTED products a block on average, and none more than
- * KARST_PARILU_LONGEST. */
+ * pass. Lists hold at most KARST_PARILU_LISTED products a block on average, and at most KARST_PARILU_LONGEST each. */
 #include "gpu/sweeps/sweeps_cuda.h"
 
 namespace
@@ -14,7 +13,7 @@ __global__ void mark_long(int64_t tasks, karst_index most, const karst_index *co
   if (t <= tasks) is_long[t] = t < tasks && count[t] > most;
 }
 
-/* before: [tasks + 1] how many tasks with more than most products stand before each. */
+/* before: [tasks + 1] the number of tasks with more than most products before each. */
 __global__ void move_tasks(karst_parilu_cuda from, karst_index most, const karst_index *before, karst_parilu_cuda to)
 {
   const int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;

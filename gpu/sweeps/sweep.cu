@@ -4,13 +4,12 @@
  *     parilu   L_ij = S_ij U_jj^-1,    U_ij = S_ij          S_ij = A_ij - sum_{k < min(i,j)} L_ik U_kj
  *     paric    L_ij = S_ij L_jj^-T,    L_jj L_jj^T = S_jj   S_ij = A_ij - sum_{k < j} L_ik L_jk^T
  *
- * A lane makes one scalar row of a block, for which it needs nothing of its neighbours; b lanes make a block, and a
- * warp as many blocks as it has lanes for. They read the same right blocks and inverses, one element at a time.
+ * A lane makes one scalar row of a block, and needs nothing of its neighbours; b lanes make a block, and a warp as many
+ * blocks as it has lanes for. They read the same right blocks and inverses, one element at a time.
  *
- * Diagonal blocks appear in no product: a pass divides by them. Where b = 1 it reads the pivot itself. Where blocks are
- * larger it reads the inverses, which are made between synchronous passes (pivots.cu), so that a pass leaves S_jj where
- * paric is going to have L_jj. In an asynchronous pass the first lane of a diagonal block makes the inverse on the
- * spot.
+ * Diagonal blocks appear in no product: a pass divides by them. For b = 1 it reads the pivot itself. For larger blocks
+ * it reads the inverses, which are made between synchronous passes (pivots.cu), so that a pass leaves S_jj in the place
+ * of paric's L_jj. In an asynchronous pass the first lane of a diagonal block makes the inverse on the spot.
  *
  * A pass for b = 1 moves 12 bytes for the task, pivot and list of each task, 16 for A, which is read, and the result,
  * which is written, 8 for the factors, and 8 for each product. The factors of the products come from the second-level

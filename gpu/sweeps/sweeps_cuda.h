@@ -1,5 +1,5 @@
-/* sweeps_cuda.h - what the kernels of parilu and paric share: the plan, the arguments of a pass over the blocks, and
- * loads and stores that may race.
+/* sweeps_cuda.h - for all kernels of parilu and paric: the plan, the arguments of a pass over the blocks, and loads and
+ * stores that may race.
  *
  * A task is the update of one block of the pattern S, in paric of the lower triangle of S. A block of sums
  *
@@ -27,10 +27,11 @@ typedef struct alignas(2 * sizeof(karst_index)) karst_parilu_product {
 /* The strictly upper blocks, column after column and rows ascending; arrays in device memory. */
 typedef struct karst_parilu_columns_cuda {
   karst_index *start;       /* [rows + 1] */
-  karst_index *row, *block; /* [start[rows]] the row of each, and where it stands in F */
+  karst_index *row, *block; /* [start[rows]] the row of each, and its number in F */
 } karst_parilu_columns_cuda;
 
-/* The pattern of F, in which products are looked for. The columns of paric are NULL: its rows of L stand for them. */
+/* The pattern of F, in which products are searched for. The columns are NULL for paric, whose rows of L replace
+ * them. */
 typedef struct karst_parilu_pattern_cuda {
   const karst_index *start, *column, *diagonal;
   karst_parilu_columns_cuda upper;
@@ -48,10 +49,10 @@ typedef struct karst_parilu_cuda {
   int limit;          /* thread blocks of a sweep at most, 0: as many as there is work for */
   karst_index *task;  /* [tasks] the block to update */
   karst_index *row;   /* [tasks] the row i of that block (i,j) */
-  karst_index *pivot; /* [tasks] where block (j,j) stands for i >= j; -1 in the strictly upper triangle */
+  karst_index *pivot; /* [tasks] the number of block (j,j) for i >= j; -1 in the strictly upper triangle */
   karst_index *list;  /* [tasks + 1] where the products of each task begin in product */
   karst_parilu_product *product;
-  karst_parilu_columns_cuda upper; /* parilu where tasks find their products, else NULL */
+  karst_parilu_columns_cuda upper; /* parilu, if tasks find their products, else NULL */
 } karst_parilu_cuda;
 
 /* One pass over the tasks. Kernels get it by value. */
@@ -94,7 +95,7 @@ enum {
   KARST_PARILU_SUMS = 4096    /* thread blocks of a pass that measures at most; two such passes fit cuda->partial */
 };
 
-/* Returns the thread blocks of a pass over so many of the tasks, each of which takes per tasks at a time. */
+/* Returns the thread blocks of a pass over that many tasks, each of which takes per tasks at a time. */
 static inline unsigned karst_parilu_grid(int how, const karst_parilu_cuda *plan, int64_t tasks, int64_t per)
 {
   int64_t blocks = (tasks + per - 1) / per, most = INT_MAX;
@@ -111,8 +112,8 @@ static inline karst_parilu_cuda *karst_parilu_cuda_of(const karst_parilu *parilu
 /* lists.cu */
 karst_status karst_parilu_analyse_cuda(karst_context *context, const karst_matrix *F, karst_parilu_analysis *analysis);
 void karst_parilu_analysis_destroy_cuda(karst_context *context, karst_parilu_analysis *analysis);
-/* columns.cu: the strictly upper blocks by columns, whose bytes count in *bytes. row: [blocks] of F, the row of each.
- * What is left when it fails, release gives back. */
+/* columns.cu: the strictly upper blocks by columns, whose bytes are added to *bytes. row: [blocks] of F, the row of
+ * each. release frees them, also after a failure. */
 karst_status karst_parilu_make_columns_cuda(karst_context *context, const karst_matrix *F, const karst_index *row,
                                             karst_parilu_columns_cuda *columns, int64_t *bytes);
 void karst_parilu_release_columns_cuda(karst_context *context, karst_parilu_columns_cuda *columns);

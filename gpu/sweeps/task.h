@@ -1,11 +1,11 @@
-/* task.h - what a lane does of a task of parilu or paric with small blocks, wherever its products come from. */
+/* task.h - a lane's work on a task of parilu or paric with small blocks, wherever its products come from. */
 #ifndef KARST_GPU_SWEEPS_TASK_H
 #define KARST_GPU_SWEEPS_TASK_H
 
 #include "gpu/sweeps/sweep_pivot.h"
 #include "gpu/sweeps/sweeps_cuda.h"
 
-/* What a lane does of a task. */
+/* A lane's part of a task. */
 struct karst_parilu_place {
   karst_index block, pivot;
   int r;
@@ -62,8 +62,8 @@ static __device__ __forceinline__ void karst_parilu_subtract_list(const double *
   }
 }
 
-/* Returns the sum of the squares of row r of the weighted residual, which is S_ij less what stands for it in the
- * factors: L_ij U_jj, U_ij or L_ij L_jj^T. */
+/* Returns the sum of the squares of row r of the weighted residual, which is S_ij less its value in the factors: L_ij
+ * U_jj, U_ij or L_ij L_jj^T. */
 template <int B, bool symmetric>
 static __device__ __forceinline__ double karst_parilu_measure(const karst_parilu_pass_cuda &p, int64_t t,
                                                               const karst_parilu_place &at, int64_t scalar_rows,
@@ -132,8 +132,8 @@ static __device__ __noinline__ void karst_parilu_renew_pivot(double *value, doub
   }
 }
 
-/* Does with the sums what the pass is for, and returns the square of their residual where it measures. All lanes of the
- * warp take part; mine tells whether this one has a row of task t. */
+/* Updates or measures with the sums, as how says, and returns the square of their residual if measured. All lanes of
+ * the warp take part; mine: this one has a row of task t. */
 template <int B, bool symmetric, int how>
 static __device__ __forceinline__ double karst_parilu_end(const karst_parilu_pass_cuda &p, bool mine, int64_t t,
                                                           const karst_parilu_place &at, int64_t scalar_rows,

@@ -107,7 +107,7 @@ __device__ double multiply_from_left(int b, block_view left, block_view block, d
   return nonfinite;
 }
 
-/* Returns this thread's largest absolute element of the count blocks of a row, the first of which is number first. */
+/* Returns this thread's largest absolute element of count blocks of a row, from number first on. */
 __device__ double largest_of_blocks(const karst_triangle &t, int b, int64_t first, int64_t count)
 {
   const int64_t bb = (int64_t)b * b;

@@ -69,8 +69,8 @@ __device__ __forceinline__ tile as_right(const tile &sum, const place &p)
   return right;
 }
 
-/* in_left, in_right and in_sum tell where element s of a lane in a left factor, a right factor or a sum stands in
- * the values. They return NULL for what lies beyond the block. */
+/* in_left, in_right and in_sum return the place of element s of a lane in a left factor, a right factor or a sum, or
+ * NULL beyond the block. */
 template <int B> __device__ __forceinline__ double *in_left(const karst_triangle &t, int64_t n, place p, int s)
 {
   return p.row < B && p.column + 4 * s < B ? karst_ilu_element<B>(t, n, p.row, p.column + 4 * s) : NULL;

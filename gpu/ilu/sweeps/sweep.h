@@ -30,7 +30,7 @@ struct lane_place {
   bool active;
 };
 
-/* The lane's neighbours among entries e, e + 1, ..., of which those from end on are zero. */
+/* The lane's neighbours among entries e, e + 1, ...; those from end on are zero. */
 template <int B, int PARTS>
 __device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e, int64_t end, const lane_place &at,
                                       chunk<B> &next)
@@ -50,7 +50,7 @@ __device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e, int64_
 template <typename... rounds>
 constexpr int sweep_threads = sizeof...(rounds) > 0 ? (int)KARST_ILU_LONG_THREADS : (int)KARST_ILU_THREADS;
 
-/* Adds up what the R groups of B lanes have; the sum is in the first group. */
+/* Adds up the sums of the R groups of B lanes; the result is in the first group. */
 template <int B> __device__ __forceinline__ double sum_of_groups(double sum)
 {
   constexpr int R = 32 / B;

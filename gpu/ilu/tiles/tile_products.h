@@ -39,7 +39,7 @@ typedef struct karst_ilu_products_view {
   karst_index *owner;         /* [rows] the tile of each row */
   karst_index *position;      /* [tiles] where the tile of each number stands in the upper triangle */
   karst_ilu_row_place *place; /* [rows] */
-  unsigned short *ready;      /* [2 blocks] one more than the wave of each job; 0: there is none */
+  unsigned short *ready;      /* [2 blocks] one more than the wave of each job; 0: no job */
   int *count;                 /* [2 blocks] its products; then the place of the next one to be written */
   int64_t *halo;  /* [tiles + 1] where the halo of each tile in the forward sweep begins, counted through all tiles */
   uint64_t *used; /* [halo[tiles]] which blocks of U' of each row of a halo are needed */
