@@ -98,6 +98,16 @@ karst_status karst_cuda_status(karst_context *context, cudaError_t error, const 
  * the stream: work queued before may still use it. what: for the error. */
 karst_status karst_cuda_work_take(karst_context *context, size_t bytes, const char *what, void **memory);
 void karst_cuda_work_release(karst_context *context, void *memory);
+template <typename... T> void karst_cuda_work_release(karst_context *context, void *first, T *...others)
+{
+  karst_cuda_work_release(context, first);
+  (karst_cuda_work_release(context, others), ...);
+}
+/* Frees arrays of device memory, those that are not NULL. */
+template <typename... T> void karst_cuda_release(karst_context *context, T *...memory)
+{
+  (context->backend->release(context, memory), ...);
+}
 /* Ends the use of work space in a call: returns unused memory to the device. */
 void karst_cuda_work_end(karst_context *context);
 /* The memory pool; a context works without one too. */

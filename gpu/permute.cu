@@ -198,8 +198,7 @@ karst_status karst_permute_cuda(karst_context *context, const karst_matrix *A, c
   const patterns p = {A->block_rows, A->device_row_start,        A->device_column,        permutation,
                       inverse,       permuted->device_row_start, permuted->device_column, permuted->device_source};
   if (!status) status = permute(context, p, found);
-  karst_cuda_work_release(context, inverse);
-  karst_cuda_work_release(context, found);
+  karst_cuda_work_release(context, inverse, found);
   karst_cuda_work_end(context);
   return status;
 }

@@ -182,11 +182,7 @@ void karst_dilu_analysis_destroy_cuda(karst_context *context, karst_dilu_analysi
   release_tiled(context, plan);
   karst_ilu_release_triangle_cuda(context, &plan->lower);
   karst_ilu_release_triangle_cuda(context, &plan->upper);
-  context->backend->release(context, plan->lower_task);
-  context->backend->release(context, plan->upper_task);
-  context->backend->release(context, plan->diagonal);
-  context->backend->release(context, plan->pivot);
-  context->backend->release(context, plan->mirror);
+  karst_cuda_release(context, plan->lower_task, plan->upper_task, plan->diagonal, plan->pivot, plan->mirror);
   karst_release(context, plan);
 }
 
@@ -208,12 +204,7 @@ void karst_dilu_plan_destroy_cuda(karst_context *context, karst_dilu *dilu)
   if (!plan) return;
   if (plan->tiles) karst_ilu_plan_destroy_cuda(context, plan->tiles);
   karst_release(context, plan->tiles);
-  context->backend->release(context, dilu->inverse);
-  context->backend->release(context, plan->lower.x);
-  context->backend->release(context, plan->upper.x);
-  context->backend->release(context, plan->statistics);
-  context->backend->release(context, plan->sum);
-  context->backend->release(context, plan->done);
-  context->backend->release(context, plan->size);
+  karst_cuda_release(context, dilu->inverse, plan->lower.x, plan->upper.x, plan->statistics, plan->sum, plan->done,
+                     plan->size);
   karst_release(context, plan);
 }

@@ -294,14 +294,8 @@ void destroy_factor(karst_context *context, karst_fgbilu *fgbilu)
 {
   factor_work *work = static_cast<factor_work *>(karst_fgbilu_work_of(fgbilu)->factor);
   if (!work) return;
-  context->backend->release(context, work->s);
-  context->backend->release(context, work->d);
-  context->backend->release(context, work->size);
-  context->backend->release(context, work->row_scale);
-  context->backend->release(context, work->column_size);
-  context->backend->release(context, work->pivot);
-  context->backend->release(context, work->step);
-  context->backend->release(context, work->again);
+  karst_cuda_release(context, work->s, work->d, work->size, work->row_scale, work->column_size, work->pivot, work->step,
+                     work->again);
   karst_release(context, work);
 }
 

@@ -112,8 +112,7 @@ void karst_fgbilu_analysis_destroy_cuda(karst_context *context, karst_fgbilu_ana
   karst_fgbilu_cuda *plan = karst_fgbilu_cuda_of(analysis);
   if (!plan) return;
   if (plan->variant) plan->variant->forget(context, plan);
-  context->backend->release(context, plan->row);
-  context->backend->release(context, plan->place);
+  karst_cuda_release(context, plan->row, plan->place);
   karst_release(context, plan);
   analysis->plan = nullptr;
 }
@@ -142,8 +141,7 @@ void karst_fgbilu_plan_destroy_cuda(karst_context *context, karst_fgbilu *fgbilu
   const karst_fgbilu_variant *variant = karst_fgbilu_cuda_of(fgbilu->analysis)->variant;
   if (variant->factor->destroy) variant->factor->destroy(context, fgbilu);
   if (variant->sweep->destroy) variant->sweep->destroy(context, fgbilu);
-  context->backend->release(context, work->first_fault);
-  context->backend->release(context, fgbilu->factor);
+  karst_cuda_release(context, work->first_fault, fgbilu->factor);
   karst_release(context, work);
   fgbilu->plan = nullptr;
   fgbilu->factor = nullptr;

@@ -90,8 +90,7 @@ void karst_fgbilu_forget_tiles_cuda(karst_context *context, karst_fgbilu_cuda *p
 {
   karst_fgbilu_tiles *tiles = static_cast<karst_fgbilu_tiles *>(plan->state);
   if (!tiles) return;
-  context->backend->release(context, tiles->cell);
-  context->backend->release(context, tiles->order);
+  karst_cuda_release(context, tiles->cell, tiles->order);
   karst_release(context, tiles);
 }
 
@@ -119,8 +118,7 @@ void karst_fgbilu_return_mail_cuda(karst_context *context, void *mail)
 {
   karst_fgbilu_mail *own = static_cast<karst_fgbilu_mail *>(mail);
   if (!own) return;
-  context->backend->release(context, own->inbox);
-  context->backend->release(context, own->ticket);
+  karst_cuda_release(context, own->inbox, own->ticket);
   karst_release(context, own);
 }
 

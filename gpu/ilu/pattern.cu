@@ -299,12 +299,8 @@ karst_status karst_ilu_pattern_create_cuda(karst_context *context, const karst_m
 
 void karst_ilu_pattern_release_cuda(karst_context *context, karst_ilu_pattern_cuda *pattern)
 {
-  context->backend->release(context, pattern->lower_start);
-  context->backend->release(context, pattern->lower_column);
-  context->backend->release(context, pattern->upper_start);
-  context->backend->release(context, pattern->upper_column);
-  karst_cuda_work_release(context, pattern->lower_slot);
-  karst_cuda_work_release(context, pattern->upper_slot);
+  karst_cuda_release(context, pattern->lower_start, pattern->lower_column, pattern->upper_start, pattern->upper_column);
+  karst_cuda_work_release(context, pattern->lower_slot, pattern->upper_slot);
   karst_release(context, pattern->lower.start);
   karst_release(context, pattern->upper.start);
 }
@@ -317,9 +313,7 @@ karst_status karst_ilu_find_levels_cuda(karst_context *context, karst_index rows
   if (!status) status = search_levels(context, rows, &s, pattern);
   if (!status) status = sort_rows(context, rows, &s, s.level[0], lower_row, &pattern->lower);
   if (!status) status = sort_rows(context, rows, &s, s.level[1], upper_row, &pattern->upper);
-  karst_cuda_work_release(context, s.counts);
-  karst_cuda_work_release(context, s.memory);
-  karst_cuda_work_release(context, s.work);
+  karst_cuda_work_release(context, s.counts, s.memory, s.work);
   return status;
 }
 

@@ -130,8 +130,7 @@ karst_status make_values(karst_context *context, int b, karst_triangle *t, int64
 void release_values(karst_context *context, karst_ilu_cuda *plan)
 {
   for (karst_triangle *t : {&plan->lower, &plan->upper}) {
-    context->backend->release(context, t->value);
-    context->backend->release(context, t->x);
+    karst_cuda_release(context, t->value, t->x);
     t->value = t->x = NULL;
   }
 }
@@ -354,14 +353,7 @@ karst_status karst_ilu_lay_out_cuda(karst_context *context, const karst_matrix *
 
 void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t)
 {
-  context->backend->release(context, t->row);
-  context->backend->release(context, t->other);
-  context->backend->release(context, t->task);
-  context->backend->release(context, t->start);
-  context->backend->release(context, t->column);
-  context->backend->release(context, t->source);
-  context->backend->release(context, t->list);
-  context->backend->release(context, t->product);
+  karst_cuda_release(context, t->row, t->other, t->task, t->start, t->column, t->source, t->list, t->product);
 }
 
 karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,

@@ -97,16 +97,13 @@ karst_status karst_parilu_make_columns_cuda(karst_context *context, const karst_
   }
   if (!status) status = make(context, F, row, &key, &block, columns, bytes);
   for (int n = 0; n < 2; n++) {
-    context->backend->release(context, key.of[n]);
-    context->backend->release(context, block.of[n]);
+    karst_cuda_release(context, key.of[n], block.of[n]);
   }
   return status;
 }
 
 void karst_parilu_release_columns_cuda(karst_context *context, karst_parilu_columns_cuda *columns)
 {
-  context->backend->release(context, columns->start);
-  context->backend->release(context, columns->row);
-  context->backend->release(context, columns->block);
+  karst_cuda_release(context, columns->start, columns->row, columns->block);
   *columns = {NULL, NULL, NULL};
 }

@@ -183,11 +183,7 @@ void karst_parilu_analysis_destroy_cuda(karst_context *context, karst_parilu_ana
 {
   karst_parilu_cuda *plan = static_cast<karst_parilu_cuda *>(analysis->plan);
   if (!plan) return;
-  context->backend->release(context, plan->task);
-  context->backend->release(context, plan->row);
-  context->backend->release(context, plan->pivot);
-  context->backend->release(context, plan->list);
-  context->backend->release(context, plan->product);
+  karst_cuda_release(context, plan->task, plan->row, plan->pivot, plan->list, plan->product);
   karst_parilu_release_columns_cuda(context, &plan->upper);
   karst_release(context, plan);
 }

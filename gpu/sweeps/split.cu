@@ -38,10 +38,7 @@ karst_status take(karst_context *context, karst_parilu_cuda *plan)
 
 void release(karst_context *context, const karst_parilu_cuda *plan)
 {
-  context->backend->release(context, plan->task);
-  context->backend->release(context, plan->row);
-  context->backend->release(context, plan->pivot);
-  context->backend->release(context, plan->list);
+  karst_cuda_release(context, plan->task, plan->row, plan->pivot, plan->list);
 }
 
 } // namespace

@@ -368,11 +368,9 @@ void forget_search(karst_context *context, karst_ilu_cuda *plan)
   search_state *state = static_cast<search_state *>(plan->factor_state);
   if (!state) return;
   for (const strict_columns *columns : {&state->lower, &state->upper}) {
-    context->backend->release(context, columns->start);
-    context->backend->release(context, columns->column);
+    karst_cuda_release(context, columns->start, columns->column);
   }
-  context->backend->release(context, state->dropped.list);
-  context->backend->release(context, state->dropped.product);
+  karst_cuda_release(context, state->dropped.list, state->dropped.product);
   karst_release(context, state);
 }
 

@@ -576,10 +576,7 @@ void forget_rows(karst_context *context, karst_ilu_cuda *plan)
 {
   row_state *state = static_cast<row_state *>(plan->factor_state);
   if (!state) return;
-  context->backend->release(context, state->lists.task);
-  context->backend->release(context, state->lists.row);
-  context->backend->release(context, state->lists.list);
-  context->backend->release(context, state->lists.product);
+  karst_cuda_release(context, state->lists.task, state->lists.row, state->lists.list, state->lists.product);
   karst_release(context, state);
 }
 

@@ -357,9 +357,7 @@ karst_status karst_ilu_list_by_blocks_cuda(karst_context *context, const karst_i
   if (!status) status = make_room(context, products[0], lower, &lower_next, &analysis->plan_memory);
   if (!status) status = make_room(context, products[1], upper, &upper_next, &analysis->plan_memory);
   if (!status) fill_products<<<grid, THREADS, 0, stream>>>(both_of(plan, pattern), lower_next, upper_next);
-  context->backend->release(context, total);
-  context->backend->release(context, lower_next);
-  context->backend->release(context, upper_next);
+  karst_cuda_release(context, total, lower_next, upper_next);
   return status;
 }
 

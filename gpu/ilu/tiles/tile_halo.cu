@@ -125,6 +125,5 @@ karst_status karst_ilu_find_halos_cuda(karst_context *context, const karst_ilu_t
 
 void karst_ilu_release_halos_cuda(karst_context *context, karst_ilu_halos_cuda *halos)
 {
-  karst_cuda_work_release(context, halos->pair);
-  karst_cuda_work_release(context, halos->number);
+  karst_cuda_work_release(context, halos->pair, halos->number);
 }

@@ -196,16 +196,8 @@ karst_status take(karst_context *context, const karst_ilu_analysis *analysis, ka
 
 void give_back(karst_context *context, const karst_ilu_products_view &v, const sizes &w)
 {
-  karst_cuda_work_release(context, v.owner);
-  karst_cuda_work_release(context, v.position);
-  karst_cuda_work_release(context, v.place);
-  karst_cuda_work_release(context, v.ready);
-  karst_cuda_work_release(context, v.count);
-  karst_cuda_work_release(context, v.halo);
-  karst_cuda_work_release(context, v.used);
-  karst_cuda_work_release(context, v.outside);
-  karst_cuda_work_release(context, w.units);
-  karst_cuda_work_release(context, w.largest);
+  karst_cuda_work_release(context, v.owner, v.position, v.place, v.ready, v.count, v.halo, v.used, v.outside, w.units,
+                          w.largest);
 }
 
 karst_status measure_all(karst_context *context, const karst_ilu_products_view &v, const sizes &w,
@@ -269,7 +261,6 @@ karst_status karst_ilu_list_by_tiles_cuda(karst_context *context, const karst_ma
 
 void karst_ilu_release_tile_lists_cuda(karst_context *context, karst_ilu_tile_lists *lists)
 {
-  context->backend->release(context, lists->making);
-  context->backend->release(context, lists->record);
+  karst_cuda_release(context, lists->making, lists->record);
   *lists = {};
 }

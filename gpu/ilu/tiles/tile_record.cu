@@ -194,11 +194,7 @@ struct work {
 
 void release(karst_context *context, const work &w)
 {
-  karst_cuda_work_release(context, w.tile);
-  karst_cuda_work_release(context, w.wait);
-  karst_cuda_work_release(context, w.position);
-  karst_cuda_work_release(context, w.blocks);
-  karst_cuda_work_release(context, w.units);
+  karst_cuda_work_release(context, w.tile, w.wait, w.position, w.blocks, w.units);
   karst_release(context, w.host_tile);
   karst_release(context, w.host_wait);
   karst_release(context, w.host_position);
@@ -289,7 +285,5 @@ karst_status karst_ilu_make_tiled_cuda(karst_context *context, const karst_ilu_t
 
 void karst_ilu_release_tiled_cuda(karst_context *context, karst_ilu_tiled *tiled)
 {
-  context->backend->release(context, tiled->tile);
-  context->backend->release(context, tiled->record);
-  context->backend->release(context, tiled->from);
+  karst_cuda_release(context, tiled->tile, tiled->record, tiled->from);
 }

@@ -174,8 +174,7 @@ karst_status analyse_side(karst_context *context, int64_t *shared, karst_ilu_til
   if (!status) status = karst_ilu_find_halos_cuda(context, tiling, &halos);
   if (!status) status = karst_ilu_make_tiled_cuda(context, tiling, &halos, shared, tiled, bytes);
   karst_ilu_release_halos_cuda(context, &halos);
-  karst_cuda_work_release(context, tiling->order);
-  karst_cuda_work_release(context, tiling->level);
+  karst_cuda_work_release(context, tiling->order, tiling->level);
   return status;
 }
 
@@ -216,8 +215,7 @@ karst_status analyse_tiles(karst_context *context, const karst_ilu_pattern_cuda 
   state->share = analysis->lower_blocks + analysis->upper_blocks > LONG * (int64_t)analysis->rows;
   status = karst_ilu_cut_tiles_cuda(context, analysis, &tiles);
   if (!status) status = analyse_sides(context, pattern, &tiles, limit, analysis, state);
-  karst_cuda_work_release(context, tiles.start);
-  karst_cuda_work_release(context, tiles.owner);
+  karst_cuda_work_release(context, tiles.start, tiles.owner);
   if (status) return status;
   state->warps = choose_warps(state->shared);
   /* The limit belongs to the kernel, so it is the same for every plan. */
@@ -297,10 +295,7 @@ void destroy_tiles(karst_context *context, karst_ilu_cuda *plan)
 {
   tiles_work *work = static_cast<tiles_work *>(plan->sweep_work);
   if (!work) return;
-  context->backend->release(context, work->marks.ticket);
-  context->backend->release(context, work->value.lower);
-  context->backend->release(context, work->value.upper);
-  context->backend->release(context, work->y);
+  karst_cuda_release(context, work->marks.ticket, work->value.lower, work->value.upper, work->y);
   karst_release(context, work);
 }
 
