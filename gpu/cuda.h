@@ -94,6 +94,23 @@ template <typename R, typename... A, R (*f)(karst_context *, A...)> struct karst
  * of memory, else KARST_ERROR_DEVICE. cudaSuccess gives KARST_SUCCESS. */
 karst_status karst_cuda_status(karst_context *context, cudaError_t error, const char *what);
 
+/* Device memory of count elements, added to *bytes unless that is NULL. */
+template <typename T>
+karst_status karst_cuda_take(karst_context *context, int64_t count, const char *what, T **memory, int64_t *bytes)
+{
+  const size_t size = (size_t)(count > 0 ? count : 1) * sizeof(T);
+  void *taken;
+  const karst_status status = context->backend->allocate(context, size, what, &taken);
+  *memory = static_cast<T *>(taken);
+  if (!status && bytes) *bytes += (int64_t)size;
+  return status;
+}
+/* Frees arrays of device memory, those that are not NULL. */
+template <typename... T> void karst_cuda_release(karst_context *context, T *...memory)
+{
+  (context->backend->release(context, memory), ...);
+}
+
 /* work.cu: bytes > 0 of device memory for work space. It is freed within the same call of the library, in the order of
  * the stream: work queued before may still use it. what: for the error. */
 karst_status karst_cuda_work_take(karst_context *context, size_t bytes, const char *what, void **memory);
@@ -103,10 +120,35 @@ template <typename... T> void karst_cuda_work_release(karst_context *context, vo
   karst_cuda_work_release(context, first);
   (karst_cuda_work_release(context, others), ...);
 }
-/* Frees arrays of device memory, those that are not NULL. */
-template <typename... T> void karst_cuda_release(karst_context *context, T *...memory)
+/* Work space of count elements. */
+template <typename T>
+karst_status karst_cuda_take_work(karst_context *context, int64_t count, const char *what, T **memory)
 {
-  (context->backend->release(context, memory), ...);
+  void *taken;
+  const karst_status status = karst_cuda_work_take(context, (size_t)(count > 0 ? count : 1) * sizeof(T), what, &taken);
+  *memory = static_cast<T *>(taken);
+  return status;
+}
+/* A copy of an array of the host in work space. */
+template <typename T>
+karst_status karst_cuda_upload_work(karst_context *context, int64_t count, const T *host, const char *what, T **memory)
+{
+  const karst_status status = karst_cuda_take_work(context, count, what, memory);
+  return status ? status : context->backend->upload(context, *memory, host, (size_t)count * sizeof *host);
+}
+/* Lets launch(memory) compute count elements in work space that is 0 at first, and downloads them. */
+template <typename T, typename F>
+karst_status karst_cuda_compute(karst_context *context, int64_t count, const char *what, T *result, F launch)
+{
+  const size_t bytes = (size_t)count * sizeof(T);
+  T *memory;
+  karst_status status = karst_cuda_take_work(context, count, what, &memory);
+  if (status) return status;
+  cudaMemsetAsync(memory, 0, bytes, karst_cuda_of(context)->stream);
+  launch(memory);
+  status = context->backend->download(context, result, memory, bytes);
+  karst_cuda_work_release(context, memory);
+  return status;
 }
 /* Ends the use of work space in a call: returns unused memory to the device. */
 void karst_cuda_work_end(karst_context *context);

@@ -115,13 +115,6 @@ __global__ void scatter_long(patterns p, long_rows list)
   }
 }
 
-/* Memory of the permuted pattern. */
-karst_status take(karst_context *context, int64_t count, karst_index **memory)
-{
-  int64_t bytes = 0;
-  return karst_ilu_take(context, count, what, memory, &bytes);
-}
-
 karst_status sort_long(karst_context *context, const long_rows *list)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
@@ -142,7 +135,7 @@ karst_status sort_long(karst_context *context, const long_rows *list)
 karst_status fill_long(karst_context *context, const patterns &p, tally *found, long_rows *list)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  karst_status status = karst_ilu_take_work(context, 3 * list->count + 4 * list->blocks, what, &list->memory);
+  karst_status status = karst_cuda_take_work(context, 3 * list->count + 4 * list->blocks, what, &list->memory);
   if (status) return status;
   list->row = list->memory;
   list->begin = list->row + list->count;
@@ -152,7 +145,7 @@ karst_status fill_long(karst_context *context, const patterns &p, tally *found, 
   list->sorted = list->source + list->blocks;
   list->permuted = list->sorted + list->blocks;
   cudaMemsetAsync(found, 0, sizeof *found, stream);
-  list_long<<<karst_ilu_grid(p.rows, THREADS), THREADS, 0, stream>>>(p, found, *list);
+  list_long<<<karst_cuda_grid(p.rows, THREADS), THREADS, 0, stream>>>(p, found, *list);
   gather_long<<<(unsigned)list->count, THREADS, 0, stream>>>(p, *list);
   status = sort_long(context, list);
   if (!status) scatter_long<<<(unsigned)list->count, THREADS, 0, stream>>>(p, *list);
@@ -164,7 +157,7 @@ karst_status fill_long(karst_context *context, const patterns &p, tally *found, 
 karst_status permute(karst_context *context, const patterns &p, tally *found)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  const unsigned grid = karst_ilu_grid((int64_t)p.rows + 1, THREADS);
+  const unsigned grid = karst_cuda_grid((int64_t)p.rows + 1, THREADS);
   tally all;
   long_rows list = {};
   cudaMemsetAsync(found, 0, sizeof *found, stream);
@@ -190,11 +183,11 @@ karst_status karst_permute_cuda(karst_context *context, const karst_matrix *A, c
   const int64_t rows = A->block_rows, blocks = karst_matrix_blocks(A);
   karst_index *inverse = NULL;
   tally *found = NULL;
-  karst_status status = karst_ilu_take_work(context, rows, what, &inverse);
-  if (!status) status = karst_ilu_take_work(context, 1, what, &found);
-  if (!status) status = take(context, rows + 1, &permuted->device_row_start);
-  if (!status) status = take(context, blocks, &permuted->device_column);
-  if (!status) status = take(context, blocks, &permuted->device_source);
+  karst_status status = karst_cuda_take_work(context, rows, what, &inverse);
+  if (!status) status = karst_cuda_take_work(context, 1, what, &found);
+  if (!status) status = karst_cuda_take(context, rows + 1, what, &permuted->device_row_start, NULL);
+  if (!status) status = karst_cuda_take(context, blocks, what, &permuted->device_column, NULL);
+  if (!status) status = karst_cuda_take(context, blocks, what, &permuted->device_source, NULL);
   const patterns p = {A->block_rows, A->device_row_start,        A->device_column,        permutation,
                       inverse,       permuted->device_row_start, permuted->device_column, permuted->device_source};
   if (!status) status = permute(context, p, found);

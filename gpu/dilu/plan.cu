@@ -39,8 +39,9 @@ __global__ void find_mirrors(karst_dilu_cuda plan, const karst_index *start, con
 
 karst_status make_tasks(karst_context *context, const karst_triangle *t, karst_dilu_task **task, int64_t *bytes)
 {
-  karst_status status = karst_ilu_take(context, t->tasks, what, task, bytes);
-  if (!status) list_tasks<<<karst_ilu_grid(t->tasks, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(*t, *task);
+  karst_status status = karst_cuda_take(context, t->tasks, what, task, bytes);
+  if (!status)
+    list_tasks<<<karst_cuda_grid(t->tasks, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(*t, *task);
   return status;
 }
 
@@ -73,12 +74,12 @@ karst_status make_analysis(karst_context *context, const karst_matrix *A, karst_
   karst_status status = lay_out(context, A, analysis, plan);
   if (!status) status = make_tasks(context, &plan->lower, &plan->lower_task, bytes);
   if (!status) status = make_tasks(context, &plan->upper, &plan->upper_task, bytes);
-  if (!status) status = karst_ilu_take(context, analysis->rows, what, &plan->diagonal, bytes);
-  if (!status) status = karst_ilu_take(context, plan->lower.blocks, what, &plan->pivot, bytes);
-  if (!status) status = karst_ilu_take(context, plan->lower.blocks, what, &plan->mirror, bytes);
+  if (!status) status = karst_cuda_take(context, analysis->rows, what, &plan->diagonal, bytes);
+  if (!status) status = karst_cuda_take(context, plan->lower.blocks, what, &plan->pivot, bytes);
+  if (!status) status = karst_cuda_take(context, plan->lower.blocks, what, &plan->mirror, bytes);
   if (status) return status;
-  find_mirrors<<<karst_ilu_grid(plan->lower.slots, THREADS), THREADS, 0, stream>>>(*plan, A->device_row_start,
-                                                                                   A->device_column);
+  find_mirrors<<<karst_cuda_grid(plan->lower.slots, THREADS), THREADS, 0, stream>>>(*plan, A->device_row_start,
+                                                                                    A->device_column);
   plan->symmetric = plan->lower.sorted > 0;
   if (plan->block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE)
     status = karst_dilu_analyse_large_cuda(context, analysis, plan);
@@ -87,33 +88,21 @@ karst_status make_analysis(karst_context *context, const karst_matrix *A, karst_
   return status ? status : karst_cuda_status(context, cudaStreamSynchronize(stream), what);
 }
 
-/* The vector of a sweep, absent, and a block of zeros after it. */
-karst_status make_vector(karst_context *context, int b, karst_triangle *t, int64_t *bytes)
-{
-  cudaStream_t stream = karst_cuda_of(context)->stream;
-  const int64_t length = (int64_t)b * t->slots;
-  karst_status status = karst_ilu_take(context, length + b, "the vectors of DILU", &t->x, bytes);
-  if (status) return status;
-  cudaMemsetAsync(t->x, 0xff, (size_t)length * sizeof *t->x, stream);
-  cudaMemsetAsync(t->x + length, 0, (size_t)b * sizeof *t->x, stream);
-  return KARST_SUCCESS;
-}
-
 karst_status make_plan(karst_context *context, karst_dilu_cuda *plan, karst_dilu *dilu)
 {
   const int b = plan->block_size;
   const int64_t rows = dilu->analysis->rows, elements = karst_block_offset(b, rows);
   const int64_t all = karst_block_offset(b, (karst_index)karst_dilu_slots(&plan->lower));
   int64_t *bytes = &dilu->plan_memory;
-  karst_status status = karst_ilu_take(context, all, "the inverse blocks of DILU", &dilu->inverse, bytes);
-  if (!status) status = make_vector(context, b, &plan->lower, bytes);
-  if (!status) status = make_vector(context, b, &plan->upper, bytes);
-  if (!status) status = karst_ilu_take(context, 1, "DILU", &plan->statistics, bytes);
-  if (!status && plan->modified) status = karst_ilu_take(context, elements, "DILU", &plan->sum, bytes);
+  karst_status status = karst_cuda_take(context, all, "the inverse blocks of DILU", &dilu->inverse, bytes);
+  if (!status) status = karst_ilu_make_vector_cuda(context, b, "the vectors of DILU", &plan->lower, bytes);
+  if (!status) status = karst_ilu_make_vector_cuda(context, b, "the vectors of DILU", &plan->upper, bytes);
+  if (!status) status = karst_cuda_take(context, 1, "DILU", &plan->statistics, bytes);
+  if (!status && plan->modified) status = karst_cuda_take(context, elements, "DILU", &plan->sum, bytes);
   const bool large = b > KARST_BLOCK_SIZE_LARGEST_INSTANCE;
-  if (!status && large) status = karst_ilu_take(context, rows, "DILU", &plan->done, bytes);
+  if (!status && large) status = karst_cuda_take(context, rows, "DILU", &plan->done, bytes);
   if (!status && large)
-    status = karst_ilu_take(context, 2 * karst_block_offset(b, plan->factor_grid), "DILU", &plan->size, bytes);
+    status = karst_cuda_take(context, 2 * karst_block_offset(b, plan->factor_grid), "DILU", &plan->size, bytes);
   if (!status && !large) status = karst_dilu_plan_factor_cuda(context, dilu->analysis, plan);
   if (status) return status;
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), what);

@@ -279,14 +279,14 @@ karst_status plan_factor(karst_context *context, karst_fgbilu *fgbilu)
   karst_status status = karst_allocate_zero(context, &work, 1, sizeof *work, what);
   if (status) return status;
   karst_fgbilu_work_of(fgbilu)->factor = work;
-  status = karst_fgbilu_take(context, KARST_FACES_BELOW * rows * n, what, &work->s, bytes);
-  if (!status) status = karst_fgbilu_take(context, rows * n, what, &work->d, bytes);
-  if (!status) status = karst_fgbilu_take(context, rows * n, what, &work->size, bytes);
-  if (!status) status = karst_fgbilu_take(context, rows, what, &work->row_scale, bytes);
-  if (!status) status = karst_fgbilu_take(context, rows, what, &work->column_size, bytes);
-  if (!status) status = karst_fgbilu_take(context, rows, what, &work->pivot, bytes);
-  if (!status) status = karst_fgbilu_take(context, rows, what, &work->step, bytes);
-  if (!status) status = karst_fgbilu_take(context, rows / n, what, &work->again, bytes);
+  status = karst_cuda_take(context, KARST_FACES_BELOW * rows * n, what, &work->s, bytes);
+  if (!status) status = karst_cuda_take(context, rows * n, what, &work->d, bytes);
+  if (!status) status = karst_cuda_take(context, rows * n, what, &work->size, bytes);
+  if (!status) status = karst_cuda_take(context, rows, what, &work->row_scale, bytes);
+  if (!status) status = karst_cuda_take(context, rows, what, &work->column_size, bytes);
+  if (!status) status = karst_cuda_take(context, rows, what, &work->pivot, bytes);
+  if (!status) status = karst_cuda_take(context, rows, what, &work->step, bytes);
+  if (!status) status = karst_cuda_take(context, rows / n, what, &work->again, bytes);
   return status;
 }
 
@@ -365,8 +365,8 @@ karst_status plan_sweep(karst_context *context, karst_fgbilu *fgbilu)
 {
   double *z;
   karst_status status =
-      karst_fgbilu_take(context, (int64_t)fgbilu->analysis->block_size * karst_fgbilu_hyperplanes_of(fgbilu)->largest,
-                        "the work space of fgbilu", &z, &fgbilu->plan_memory);
+      karst_cuda_take(context, (int64_t)fgbilu->analysis->block_size * karst_fgbilu_hyperplanes_of(fgbilu)->largest,
+                      "the work space of fgbilu", &z, &fgbilu->plan_memory);
   karst_fgbilu_work_of(fgbilu)->sweep = z;
   return status;
 }

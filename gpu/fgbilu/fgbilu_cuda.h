@@ -123,18 +123,6 @@ karst_status karst_fgbilu_find_one_sided_cuda(karst_context *context, const kars
 /* Queues a check of all entries of A; it reports cells with one that is not finite. */
 void karst_fgbilu_find_not_finite_cuda(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu);
 
-/* Device memory of count elements, added to *bytes. */
-template <typename T>
-karst_status karst_fgbilu_take(karst_context *context, int64_t count, const char *what, T **memory, int64_t *bytes)
-{
-  const size_t size = (size_t)(count > 0 ? count : 1) * sizeof(T);
-  void *taken = nullptr;
-  karst_status status = context->backend->allocate(context, size, what, &taken);
-  *memory = static_cast<T *>(taken);
-  if (!status) *bytes += (int64_t)size;
-  return status;
-}
-
 /* The matrix, its cells and the factor, as kernels take them by value. */
 typedef struct karst_fgbilu_view {
   karst_index step[KARST_FACES]; /* the number of the cell behind each face, less the cell's own */

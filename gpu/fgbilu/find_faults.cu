@@ -39,9 +39,8 @@ karst_status karst_fgbilu_find_one_sided_cuda(karst_context *context, const kars
 {
   const int64_t cells = karst_grid_cells(analysis->cells.size);
   const cudaStream_t stream = karst_cuda_of(context)->stream;
-  int64_t passing = 0;
   int *flag, one_sided;
-  karst_status status = karst_fgbilu_take(context, 1, "fgbilu", &flag, &passing);
+  karst_status status = karst_cuda_take(context, 1, "fgbilu", &flag, NULL);
   if (status) return status;
   cudaMemsetAsync(flag, 0, sizeof *flag, stream);
   find_one_sided<<<karst_cuda_grid(cells, THREADS), THREADS, 0, stream>>>(karst_fgbilu_see(A, analysis), cells, flag);

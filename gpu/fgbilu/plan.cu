@@ -74,11 +74,11 @@ karst_status upload_cells(karst_context *context, karst_fgbilu_analysis *analysi
   karst_fgbilu_cuda *plan = karst_fgbilu_cuda_of(analysis);
   const karst_structured *cells = &analysis->cells;
   const int64_t count = karst_grid_cells(cells->size);
-  karst_status status = karst_fgbilu_take(context, count, what, &plan->place, &analysis->plan_memory);
+  karst_status status = karst_cuda_take(context, count, what, &plan->place, &analysis->plan_memory);
   if (!status)
     status = context->backend->upload(context, plan->place, cells->place, (size_t)count * sizeof *cells->place);
   if (status || !cells->row) return status;
-  status = karst_fgbilu_take(context, count, what, &plan->row, &analysis->plan_memory);
+  status = karst_cuda_take(context, count, what, &plan->row, &analysis->plan_memory);
   return status ? status : context->backend->upload(context, plan->row, cells->row, (size_t)count * sizeof *cells->row);
 }
 
@@ -127,8 +127,8 @@ karst_status karst_fgbilu_plan_cuda(karst_context *context, karst_fgbilu *fgbilu
   karst_status status = karst_allocate_zero(context, &work, 1, sizeof *work, "fgbilu");
   if (status) return status;
   fgbilu->plan = work;
-  status = karst_fgbilu_take(context, entries, "the factor of fgbilu", &fgbilu->factor, bytes);
-  if (!status) status = karst_fgbilu_take(context, 1, "fgbilu", &work->first_fault, bytes);
+  status = karst_cuda_take(context, entries, "the factor of fgbilu", &fgbilu->factor, bytes);
+  if (!status) status = karst_cuda_take(context, 1, "fgbilu", &work->first_fault, bytes);
   if (!status && variant->factor->plan) status = variant->factor->plan(context, fgbilu);
   if (!status && variant->sweep->plan) status = variant->sweep->plan(context, fgbilu);
   return status;

@@ -36,7 +36,7 @@ karst_status order_tiles(karst_context *context, karst_fgbilu_tiles *tiles, int6
   const char *what = "the tiles of fgbilu";
   const int64_t count = (int64_t)tiles->tiles[0] * tiles->tiles[1];
   karst_fgbilu_tile *order;
-  karst_status status = karst_fgbilu_take(context, count, what, &tiles->order, bytes);
+  karst_status status = karst_cuda_take(context, count, what, &tiles->order, bytes);
   if (!status) status = karst_allocate(context, &order, (size_t)count, sizeof *order, what);
   if (status) return status;
   int64_t k = 0;
@@ -78,7 +78,7 @@ karst_status karst_fgbilu_cut_tiles_cuda(karst_context *context, const karst_mat
   const karst_fgbilu_shape shape = karst_fgbilu_shape_for(A->block_size, tiles->flat);
   tiles->tiles[0] = (tiles->across[0] + shape.a - 1) / shape.a;
   tiles->tiles[1] = (tiles->across[1] + shape.b - 1) / shape.b;
-  status = karst_fgbilu_take(context, cells, "the cells of fgbilu", &tiles->cell, &analysis->plan_memory);
+  status = karst_cuda_take(context, cells, "the cells of fgbilu", &tiles->cell, &analysis->plan_memory);
   if (!status) status = order_tiles(context, tiles, &analysis->plan_memory);
   if (status || cells == 0) return status;
   record_cells<<<karst_cuda_grid(cells, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(
@@ -105,11 +105,11 @@ karst_status karst_fgbilu_take_mail_cuda(karst_context *context, karst_fgbilu *f
   karst_status status = karst_allocate_zero(context, &own, 1, sizeof *own, "fgbilu");
   if (status) return status;
   *mail = own;
-  status = karst_fgbilu_take(context, 1, "fgbilu", &own->ticket, &fgbilu->plan_memory);
+  status = karst_cuda_take(context, 1, "fgbilu", &own->ticket, &fgbilu->plan_memory);
   if (status) return status;
   cudaMemsetAsync(own->ticket, 0, sizeof *own->ticket, stream);
   if (places == 0) return KARST_SUCCESS;
-  status = karst_fgbilu_take(context, values, "the mail of fgbilu", &own->inbox, &fgbilu->plan_memory);
+  status = karst_cuda_take(context, values, "the mail of fgbilu", &own->inbox, &fgbilu->plan_memory);
   if (!status) cudaMemsetAsync(own->inbox, 0xff, (size_t)values * sizeof *own->inbox, stream);
   return status;
 }

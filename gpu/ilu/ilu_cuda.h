@@ -203,6 +203,9 @@ karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_l
 karst_status karst_ilu_lay_out_cuda(karst_context *context, const karst_matrix *A, karst_ilu_pattern_cuda *pattern,
                                     karst_ilu_analysis *analysis);
 void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t);
+/* Makes the vector of a sweep, absent, and a block of zeros after it. what: for the error. */
+karst_status karst_ilu_make_vector_cuda(karst_context *context, int b, const char *what, karst_triangle *t,
+                                        int64_t *bytes);
 karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
                                     karst_ilu_analysis *analysis);
 /* The same by the tiles of the analysis, for blocks of up to KARST_ILU_SLICE_LARGEST. *fits: whether each tile fits; if
@@ -241,42 +244,6 @@ karst_status karst_ilu_report_cuda(karst_context *context, const karst_ilu_stati
                                    karst_factor_outcome *outcome);
 /* load.cu */
 void karst_ilu_load_cuda(karst_context *context, const double *A, const double *value, const karst_ilu_cuda *plan);
-
-/* Device memory of count elements, added to *bytes. */
-template <typename T>
-karst_status karst_ilu_take(karst_context *context, int64_t count, const char *what, T **memory, int64_t *bytes)
-{
-  size_t size = (size_t)(count > 0 ? count : 1) * sizeof(T);
-  void *taken;
-  karst_status status = context->backend->allocate(context, size, what, &taken);
-  *memory = (T *)taken;
-  if (!status) *bytes += (int64_t)size;
-  return status;
-}
-
-/* The same of work space, which karst_cuda_work_release frees. */
-template <typename T>
-karst_status karst_ilu_take_work(karst_context *context, int64_t count, const char *what, T **memory)
-{
-  void *taken;
-  const karst_status status = karst_cuda_work_take(context, (size_t)(count > 0 ? count : 1) * sizeof(T), what, &taken);
-  *memory = (T *)taken;
-  return status;
-}
-
-/* A copy of an array of the host in work space. */
-template <typename T>
-karst_status karst_ilu_upload_work(karst_context *context, int64_t count, const T *host, const char *what, T **memory)
-{
-  const karst_status status = karst_ilu_take_work(context, count, what, memory);
-  return status ? status : context->backend->upload(context, *memory, host, (size_t)count * sizeof *host);
-}
-
-/* Blocks of threads for count items, one each. */
-static inline unsigned karst_ilu_grid(int64_t count, int threads)
-{
-  return (unsigned)((count + threads - 1) / threads);
-}
 
 enum { KARST_ILU_THREADS = 128 }; /* of a block, in kernels of warps that wait for each other */
 

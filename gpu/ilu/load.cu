@@ -157,11 +157,11 @@ void karst_ilu_load_cuda(karst_context *context, const double *A, const double *
   const loading from = {lower, upper, A, value};
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const int b = plan->block_size;
-  const unsigned grid = karst_ilu_grid((int64_t)lower.rows * b, THREADS);
+  const unsigned grid = karst_cuda_grid((int64_t)lower.rows * b, THREADS);
   karst_cuda_instance(b, [&](auto size) {
     constexpr int B = decltype(size)::value;
     if constexpr (B > 0) {
-      invert_small<B><<<karst_ilu_grid(upper.rows, THREADS), THREADS, 0, stream>>>(from, plan->statistics);
+      invert_small<B><<<karst_cuda_grid(upper.rows, THREADS), THREADS, 0, stream>>>(from, plan->statistics);
     } else {
       const size_t block = upper.group > 1 ? (size_t)karst_block_offset(b, 1) * sizeof(double) : 0;
       /* A block of this size is factored by large_row.h, whose work space has room for the sizes of factor_grid. */

@@ -63,24 +63,23 @@ karst_status split(karst_context *context, const karst_matrix *A, karst_ilu_anal
   const struct karst_backend *backend = context->backend;
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const karst_index rows = analysis->rows;
-  int64_t passing = 0;
   karst_index blocks[2];
-  karst_status status = karst_ilu_take(context, (int64_t)rows + 1, what, &pattern->lower_start, &passing);
-  if (!status) status = karst_ilu_take(context, (int64_t)rows + 1, what, &pattern->upper_start, &passing);
+  karst_status status = karst_cuda_take(context, (int64_t)rows + 1, what, &pattern->lower_start, NULL);
+  if (!status) status = karst_cuda_take(context, (int64_t)rows + 1, what, &pattern->upper_start, NULL);
   if (status) return status;
-  count_triangles<<<karst_ilu_grid((int64_t)rows + 1, THREADS), THREADS, 0, stream>>>(
+  count_triangles<<<karst_cuda_grid((int64_t)rows + 1, THREADS), THREADS, 0, stream>>>(
       rows, A->device_row_start, A->device_column, pattern->lower_start, pattern->upper_start);
   status = sum(context, (int64_t)rows + 1, pattern->lower_start);
   if (!status) status = sum(context, (int64_t)rows + 1, pattern->upper_start);
   if (!status) status = backend->download(context, &blocks[0], pattern->lower_start + rows, sizeof blocks[0]);
   if (!status) status = backend->download(context, &blocks[1], pattern->upper_start + rows, sizeof blocks[1]);
-  if (!status) status = karst_ilu_take(context, blocks[0], what, &pattern->lower_column, &passing);
-  if (!status) status = karst_ilu_take(context, blocks[1], what, &pattern->upper_column, &passing);
+  if (!status) status = karst_cuda_take(context, blocks[0], what, &pattern->lower_column, NULL);
+  if (!status) status = karst_cuda_take(context, blocks[1], what, &pattern->upper_column, NULL);
   if (status) return status;
   analysis->lower_blocks = blocks[0];
   analysis->upper_blocks = blocks[1];
-  copy_triangles<<<karst_ilu_grid(rows, THREADS), THREADS, 0, stream>>>(rows, A->device_row_start, A->device_column,
-                                                                        *pattern);
+  copy_triangles<<<karst_cuda_grid(rows, THREADS), THREADS, 0, stream>>>(rows, A->device_row_start, A->device_column,
+                                                                         *pattern);
   return KARST_SUCCESS;
 }
 
@@ -226,15 +225,15 @@ karst_status make_sorting(karst_context *context, karst_index rows, sorting *s)
   const int64_t n = rows;
   cub::DeviceRadixSort::SortPairs(NULL, s->work_bytes, s->sorted, s->sorted, s->number, s->number, rows, 0, (int)BITS,
                                   stream);
-  karst_status status = karst_ilu_take_work(context, 1, what, &s->counts);
-  if (!status) status = karst_ilu_take_work(context, 4 * n + 2, what, &s->memory);
+  karst_status status = karst_cuda_take_work(context, 1, what, &s->counts);
+  if (!status) status = karst_cuda_take_work(context, 4 * n + 2, what, &s->memory);
   if (!status) status = karst_cuda_work_take(context, s->work_bytes + 1, what, &s->work);
   if (status) return status;
   s->level[0] = s->memory;
   s->level[1] = s->memory + n + 1;
   s->sorted = s->memory + 2 * n + 2;
   s->number = s->memory + 3 * n + 2;
-  number_rows<<<karst_ilu_grid(n, THREADS), THREADS, 0, stream>>>(rows, s->number);
+  number_rows<<<karst_cuda_grid(n, THREADS), THREADS, 0, stream>>>(rows, s->number);
   return KARST_SUCCESS;
 }
 
@@ -275,7 +274,7 @@ karst_status sort_rows(karst_context *context, karst_index rows, sorting *s, kar
       cub::DeviceRadixSort::SortPairs(s->work, s->work_bytes, level, s->sorted, s->number, row, rows, 0, bits, stream);
   status = karst_cuda_status(context, error, what);
   if (status) return status;
-  mark_levels<<<karst_ilu_grid(rows, THREADS), THREADS, 0, stream>>>(rows, s->sorted, level);
+  mark_levels<<<karst_cuda_grid(rows, THREADS), THREADS, 0, stream>>>(rows, s->sorted, level);
   return context->backend->download(context, levels->start, level, (size_t)count * sizeof *level);
 }
 

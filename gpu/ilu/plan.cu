@@ -97,10 +97,10 @@ karst_status lay_out(karst_context *context, const karst_ilu_levels_cuda *levels
                       (long long)t->rows);
   t->slots = (karst_index)(slices * t->group);
   karst_status status = karst_ilu_cut_levels_cuda(context, levels, t->group, &t->tasks, &t->task, bytes);
-  if (!status) status = karst_ilu_take(context, slices + 1, what, &t->start, bytes);
+  if (!status) status = karst_cuda_take(context, slices + 1, what, &t->start, bytes);
   if (status) return status;
-  invert_order<<<karst_ilu_grid(t->rows, THREADS), THREADS, 0, stream>>>(t->rows, t->row, slot_of_row);
-  measure_slices<<<karst_ilu_grid(slices + 1, THREADS), THREADS, 0, stream>>>(*t, strict, slices, t->start);
+  invert_order<<<karst_cuda_grid(t->rows, THREADS), THREADS, 0, stream>>>(t->rows, t->row, slot_of_row);
+  measure_slices<<<karst_cuda_grid(slices + 1, THREADS), THREADS, 0, stream>>>(*t, strict, slices, t->start);
   status = karst_ilu_sum_offsets_cuda(context, slices + 1, t->start);
   if (!status) status = context->backend->download(context, &entries, t->start + slices, sizeof entries);
   if (status) return status;
@@ -108,8 +108,8 @@ karst_status lay_out(karst_context *context, const karst_ilu_levels_cuda *levels
   if (t->blocks >= KARST_ILU_INDEX_MAX)
     return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "the blocks of the factors cannot be numbered: %lld",
                       (long long)t->blocks);
-  status = karst_ilu_take(context, t->blocks, what, &t->column, bytes);
-  if (!status) fill_columns<<<karst_ilu_grid(t->slots, THREADS), THREADS, 0, stream>>>(*t, strict, slot_of_row);
+  status = karst_cuda_take(context, t->blocks, what, &t->column, bytes);
+  if (!status) fill_columns<<<karst_cuda_grid(t->slots, THREADS), THREADS, 0, stream>>>(*t, strict, slot_of_row);
   return status;
 }
 
@@ -117,14 +117,11 @@ karst_status lay_out(karst_context *context, const karst_ilu_levels_cuda *levels
 karst_status make_values(karst_context *context, int b, karst_triangle *t, int64_t *bytes)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  int64_t values = karst_block_offset(b, t->blocks), length = (int64_t)b * t->slots;
-  karst_status status = karst_ilu_take(context, values, "the factors", &t->value, bytes);
-  if (!status) status = karst_ilu_take(context, length + b, "the vectors of block ILU", &t->x, bytes);
-  if (status) return status;
-  cudaMemsetAsync(t->value, 0, (size_t)values * sizeof *t->value, stream);
-  cudaMemsetAsync(t->x, 0xff, (size_t)length * sizeof *t->x, stream);
-  cudaMemsetAsync(t->x + length, 0, (size_t)b * sizeof *t->x, stream);
-  return KARST_SUCCESS;
+  const int64_t values = karst_block_offset(b, t->blocks);
+  karst_status status = karst_cuda_take(context, values, "the factors", &t->value, bytes);
+  if (!status) status = karst_ilu_make_vector_cuda(context, b, "the vectors of block ILU", t, bytes);
+  if (!status) cudaMemsetAsync(t->value, 0, (size_t)values * sizeof *t->value, stream);
+  return status;
 }
 
 void release_values(karst_context *context, karst_ilu_cuda *plan)
@@ -145,8 +142,8 @@ karst_status find_pattern(karst_context *context, const karst_matrix *A, karst_i
   plan->block_size = analysis->block_size;
   plan->lower.rows = plan->upper.rows = rows;
   karst_status status = karst_ilu_pattern_create_cuda(context, A, analysis, pattern);
-  if (!status) status = karst_ilu_take(context, rows, "the plan of block ILU", &plan->lower.row, bytes);
-  if (!status) status = karst_ilu_take(context, rows, "the plan of block ILU", &plan->upper.row, bytes);
+  if (!status) status = karst_cuda_take(context, rows, "the plan of block ILU", &plan->lower.row, bytes);
+  if (!status) status = karst_cuda_take(context, rows, "the plan of block ILU", &plan->upper.row, bytes);
   if (!status) status = karst_ilu_find_levels_cuda(context, rows, pattern, plan->lower.row, plan->upper.row);
   analysis->levels_lower = pattern->lower.count;
   analysis->levels_upper = pattern->upper.count;
@@ -157,17 +154,13 @@ karst_status find_pattern(karst_context *context, const karst_matrix *A, karst_i
 karst_status choose_order(karst_context *context, const karst_ilu_analysis *analysis,
                           const karst_ilu_pattern_cuda *pattern, karst_ilu_cuda *plan)
 {
-  cudaStream_t stream = karst_cuda_of(context)->stream;
-  karst_index *found, different = 1;
+  karst_index different = 1;
   karst_status status = KARST_SUCCESS;
-  if (analysis->lower_blocks == analysis->upper_blocks) {
-    status = karst_ilu_take_work(context, 1, "the plan of block ILU", &found);
-    if (status) return status;
-    cudaMemsetAsync(found, 0, sizeof *found, stream);
-    compare_triangles<<<karst_ilu_grid(analysis->rows, THREADS), THREADS, 0, stream>>>(analysis->rows, *pattern, found);
-    status = context->backend->download(context, &different, found, sizeof different);
-    karst_cuda_work_release(context, found);
-  }
+  if (analysis->lower_blocks == analysis->upper_blocks)
+    status = karst_cuda_compute(context, 1, "the plan of block ILU", &different, [&](karst_index *found) {
+      compare_triangles<<<karst_cuda_grid(analysis->rows, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(
+          analysis->rows, *pattern, found);
+    });
   plan->lower.sorted = different ? 0 : (karst_index)KARST_ILU_SORTED;
   plan->upper.sorted = KARST_ILU_SORTED;
   return status;
@@ -180,14 +173,14 @@ karst_status lay_out_both(karst_context *context, karst_ilu_pattern_cuda *patter
   karst_triangle *lower = &plan->lower, *upper = &plan->upper;
   strict_triangle strict_lower = {pattern->lower_start, pattern->lower_column, false};
   strict_triangle strict_upper = {pattern->upper_start, pattern->upper_column, true};
-  unsigned grid = karst_ilu_grid(lower->rows, THREADS);
+  unsigned grid = karst_cuda_grid(lower->rows, THREADS);
   int b = plan->block_size;
-  karst_status status = karst_ilu_take_work(context, lower->rows, what, &pattern->lower_slot);
-  if (!status) status = karst_ilu_take_work(context, lower->rows, what, &pattern->upper_slot);
+  karst_status status = karst_cuda_take_work(context, lower->rows, what, &pattern->lower_slot);
+  if (!status) status = karst_cuda_take_work(context, lower->rows, what, &pattern->upper_slot);
   if (!status) status = lay_out(context, &pattern->lower, strict_lower, b, pattern->lower_slot, lower, bytes);
   if (!status) status = lay_out(context, &pattern->upper, strict_upper, b, pattern->upper_slot, upper, bytes);
-  if (!status) status = karst_ilu_take(context, lower->rows, what, &lower->other, bytes);
-  if (!status) status = karst_ilu_take(context, upper->rows, what, &upper->other, bytes);
+  if (!status) status = karst_cuda_take(context, lower->rows, what, &lower->other, bytes);
+  if (!status) status = karst_cuda_take(context, upper->rows, what, &upper->other, bytes);
   if (status) return status;
   pair_slots<<<grid, THREADS, 0, stream>>>(lower->rows, lower->row, pattern->upper_slot, lower->other);
   pair_slots<<<grid, THREADS, 0, stream>>>(upper->rows, upper->row, pattern->lower_slot, upper->other);
@@ -333,7 +326,7 @@ karst_status make_plan(karst_context *context, karst_ilu *ilu)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   int64_t *bytes = &ilu->plan_memory;
-  karst_status status = karst_ilu_take(context, 1, "block ILU", &plan->statistics, bytes);
+  karst_status status = karst_cuda_take(context, 1, "block ILU", &plan->statistics, bytes);
   if (!status && !plan->factor->by_tiles) status = make_values(context, plan->block_size, &plan->lower, bytes);
   if (!status && !plan->factor->by_tiles) status = make_values(context, plan->block_size, &plan->upper, bytes);
   if (!status && plan->factor->plan) status = plan->factor->plan(context, ilu);
@@ -349,6 +342,18 @@ karst_status karst_ilu_lay_out_cuda(karst_context *context, const karst_matrix *
 {
   const karst_status status = find_pattern(context, A, pattern, analysis);
   return status ? status : lay_out_triangles(context, A, true, pattern, analysis);
+}
+
+karst_status karst_ilu_make_vector_cuda(karst_context *context, int b, const char *what, karst_triangle *t,
+                                        int64_t *bytes)
+{
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  const int64_t length = (int64_t)b * t->slots;
+  const karst_status status = karst_cuda_take(context, length + b, what, &t->x, bytes);
+  if (status) return status;
+  cudaMemsetAsync(t->x, 0xff, (size_t)length * sizeof *t->x, stream);
+  cudaMemsetAsync(t->x + length, 0, (size_t)b * sizeof *t->x, stream);
+  return KARST_SUCCESS;
 }
 
 void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t)

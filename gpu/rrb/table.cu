@@ -32,15 +32,12 @@ karst_status take_there(karst_context *context, karst_rrb *rrb, karst_rrb_cuda *
 {
   const int64_t nodes = (int64_t)rrb->size[0] * rrb->size[1];
   unsigned char *there;
-  void *memory = nullptr;
   karst_status status = karst_allocate_zero(context, &there, nodes, sizeof *there, "the nodes of rrb");
   if (status) return status;
   for (karst_index row = 0; row < rrb->rows; row++) there[rrb->cell[row]] = 1;
-  status = context->backend->allocate(context, (size_t)nodes, "the nodes of rrb", &memory);
-  plan->there = static_cast<unsigned char *>(memory);
+  status = karst_cuda_take(context, nodes, "the nodes of rrb", &plan->there, &rrb->plan_memory);
   if (!status) status = context->backend->upload(context, plan->there, there, (size_t)nodes);
   karst_release(context, there);
-  if (!status) rrb->plan_memory += nodes;
   return status;
 }
 
@@ -80,10 +77,7 @@ void plan_destroy(karst_context *context, karst_rrb *rrb)
 {
   karst_rrb_cuda *made = karst_rrb_cuda_of(rrb);
   if (!made) return;
-  if (made->nodes) context->backend->release(context, made->nodes);
-  if (made->there) context->backend->release(context, made->there);
-  if (made->cell) context->backend->release(context, made->cell);
-  if (made->memory) context->backend->release(context, made->memory);
+  karst_cuda_release(context, made->nodes, made->there, made->cell, made->memory);
   if (made->arrays.memory) karst_rrb_arrays_destroy(context, &made->arrays);
   karst_release(context, made);
   rrb->plan = nullptr;

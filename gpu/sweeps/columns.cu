@@ -67,18 +67,18 @@ karst_status make(karst_context *context, const karst_matrix *F, const karst_ind
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const karst_index rows = F->block_rows, blocks = F->row_start[rows];
   karst_index count;
-  number_blocks<<<karst_ilu_grid(blocks, THREADS), THREADS, 0, stream>>>(blocks, rows, row, F->device_column,
-                                                                         key->of[0], block->of[0]);
+  number_blocks<<<karst_cuda_grid(blocks, THREADS), THREADS, 0, stream>>>(blocks, rows, row, F->device_column,
+                                                                          key->of[0], block->of[0]);
   karst_status status = sort(context, blocks, rows, key, block);
   if (status) return status;
-  find_starts<<<karst_ilu_grid((int64_t)rows + 1, THREADS), THREADS, 0, stream>>>(blocks, rows, key->of[0],
-                                                                                  columns->start);
+  find_starts<<<karst_cuda_grid((int64_t)rows + 1, THREADS), THREADS, 0, stream>>>(blocks, rows, key->of[0],
+                                                                                   columns->start);
   status = context->backend->download(context, &count, columns->start + rows, sizeof count);
-  if (!status) status = karst_ilu_take(context, count, what, &columns->row, bytes);
-  if (!status) status = karst_ilu_take(context, count, what, &columns->block, bytes);
+  if (!status) status = karst_cuda_take(context, count, what, &columns->row, bytes);
+  if (!status) status = karst_cuda_take(context, count, what, &columns->block, bytes);
   if (status || count == 0) return status;
-  fill_columns<<<karst_ilu_grid(count, THREADS), THREADS, 0, stream>>>(count, row, block->of[0], columns->row,
-                                                                       columns->block);
+  fill_columns<<<karst_cuda_grid(count, THREADS), THREADS, 0, stream>>>(count, row, block->of[0], columns->row,
+                                                                        columns->block);
   return KARST_SUCCESS;
 }
 
@@ -89,16 +89,13 @@ karst_status karst_parilu_make_columns_cuda(karst_context *context, const karst_
 {
   const karst_index blocks = F->row_start[F->block_rows];
   two_arrays key = {{NULL, NULL}}, block = {{NULL, NULL}};
-  int64_t passing = 0;
-  karst_status status = karst_ilu_take(context, (int64_t)F->block_rows + 1, what, &columns->start, bytes);
+  karst_status status = karst_cuda_take(context, (int64_t)F->block_rows + 1, what, &columns->start, bytes);
   for (int n = 0; n < 2 && !status; n++) {
-    status = karst_ilu_take(context, blocks, what, &key.of[n], &passing);
-    if (!status) status = karst_ilu_take(context, blocks, what, &block.of[n], &passing);
+    status = karst_cuda_take(context, blocks, what, &key.of[n], NULL);
+    if (!status) status = karst_cuda_take(context, blocks, what, &block.of[n], NULL);
   }
   if (!status) status = make(context, F, row, &key, &block, columns, bytes);
-  for (int n = 0; n < 2; n++) {
-    karst_cuda_release(context, key.of[n], block.of[n]);
-  }
+  karst_cuda_release(context, key.of[0], block.of[0], key.of[1], block.of[1]);
   return status;
 }
 

@@ -79,7 +79,7 @@ karst_status upload_tasks(karst_context *context, const karst_matrix *F, karst_p
     status = list_in_order(context, F, analysis->symmetric, &made, &plan->tasks);
     task = made;
   }
-  if (!status) status = karst_ilu_take(context, plan->tasks, what, &plan->task, &analysis->plan_memory);
+  if (!status) status = karst_cuda_take(context, plan->tasks, what, &plan->task, &analysis->plan_memory);
   if (!status) status = context->backend->upload(context, plan->task, task, (size_t)plan->tasks * sizeof *plan->task);
   karst_release(context, made);
   return status;
@@ -90,24 +90,21 @@ karst_status upload_tasks(karst_context *context, const karst_matrix *F, karst_p
 karst_status count_products(karst_context *context, const karst_parilu_cuda *plan, const karst_parilu_pattern_cuda &S,
                             const karst_index *row_of_block, karst_index *most, int64_t *products, bool *all)
 {
-  unsigned long long host[KARST_PARILU_LONGEST + 2], *tasks;
-  int64_t passing = 0;
+  unsigned long long tasks[KARST_PARILU_LONGEST + 2];
   int64_t listed = 0;
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  karst_status status = karst_ilu_take(context, KARST_PARILU_LONGEST + 2, what, &tasks, &passing);
-  if (status) return status;
-  cudaMemsetAsync(tasks, 0, sizeof host, stream);
   cudaMemsetAsync(plan->list + plan->tasks, 0, sizeof *plan->list, stream);
-  describe<<<karst_ilu_grid(plan->tasks, KARST_CUDA_THREADS), KARST_CUDA_THREADS, 0, stream>>>(*plan, S, row_of_block,
-                                                                                               tasks);
-  status = context->backend->download(context, host, tasks, sizeof host);
-  context->backend->release(context, tasks);
+  const karst_status status =
+      karst_cuda_compute(context, KARST_PARILU_LONGEST + 2, what, tasks, [&](unsigned long long *counts) {
+        describe<<<karst_cuda_grid(plan->tasks, KARST_CUDA_THREADS), KARST_CUDA_THREADS, 0, stream>>>(
+            *plan, S, row_of_block, counts);
+      });
   if (status) return status;
-  *most = karst_parilu_longest_list(host);
+  *most = karst_parilu_longest_list(tasks);
   *products = 0;
   for (karst_index n = 0; n <= *most; n++) {
-    *products += (int64_t)host[n] * n;
-    listed += (int64_t)host[n];
+    *products += (int64_t)tasks[n] * n;
+    listed += (int64_t)tasks[n];
   }
   *all = listed == plan->tasks;
   if (*products <= KARST_ILU_INDEX_MAX) return KARST_SUCCESS;
@@ -128,9 +125,9 @@ karst_status make_lists(karst_context *context, const karst_parilu_pattern_cuda 
   plan->listed = plan->tasks;
   if (!status && !all) status = karst_parilu_split_cuda(context, most, plan);
   if (!status) status = karst_ilu_sum_indices_cuda(context, plan->tasks + 1, plan->list);
-  if (!status) status = karst_ilu_take(context, products, what, &plan->product, &analysis->plan_memory);
+  if (!status) status = karst_cuda_take(context, products, what, &plan->product, &analysis->plan_memory);
   if (status) return status;
-  fill_products<<<karst_ilu_grid(plan->listed, KARST_CUDA_THREADS), KARST_CUDA_THREADS, 0, stream>>>(*plan, S);
+  fill_products<<<karst_cuda_grid(plan->listed, KARST_CUDA_THREADS), KARST_CUDA_THREADS, 0, stream>>>(*plan, S);
   return karst_cuda_status(context, cudaStreamSynchronize(stream), what);
 }
 
@@ -158,19 +155,19 @@ karst_status karst_parilu_analyse_cuda(karst_context *context, const karst_matri
 {
   karst_parilu_cuda *plan;
   karst_index *row_of_block = NULL;
-  int64_t passing = 0, *bytes = &analysis->plan_memory;
+  int64_t *bytes = &analysis->plan_memory;
   karst_status status = karst_allocate_zero(context, &plan, 1, sizeof *plan, what);
   if (status) return status;
   analysis->plan = plan;
   plan->limit = analysis->limit;
   if (F->block_rows == 0) return KARST_SUCCESS;
   status = upload_tasks(context, F, analysis);
-  if (!status) status = karst_ilu_take(context, plan->tasks, what, &plan->row, bytes);
-  if (!status) status = karst_ilu_take(context, plan->tasks, what, &plan->pivot, bytes);
-  if (!status) status = karst_ilu_take(context, plan->tasks + 1, what, &plan->list, bytes);
-  if (!status) status = karst_ilu_take(context, F->row_start[F->block_rows], what, &row_of_block, &passing);
+  if (!status) status = karst_cuda_take(context, plan->tasks, what, &plan->row, bytes);
+  if (!status) status = karst_cuda_take(context, plan->tasks, what, &plan->pivot, bytes);
+  if (!status) status = karst_cuda_take(context, plan->tasks + 1, what, &plan->list, bytes);
+  if (!status) status = karst_cuda_take(context, F->row_start[F->block_rows], what, &row_of_block, NULL);
   if (!status) {
-    number_rows<<<karst_ilu_grid(F->block_rows, KARST_CUDA_THREADS), KARST_CUDA_THREADS, 0,
+    number_rows<<<karst_cuda_grid(F->block_rows, KARST_CUDA_THREADS), KARST_CUDA_THREADS, 0,
                   karst_cuda_of(context)->stream>>>(F->block_rows, F->device_row_start, row_of_block);
     status = find_products(context, F, row_of_block, analysis);
   }

@@ -115,7 +115,7 @@ void guess_cuda(karst_context *context, bool scaled, karst_parilu *parilu)
   cudaStream_t stream = karst_cuda_of(context)->stream;
   if (parilu->F->block_rows == 0) return;
   if (scaled && b > 1) karst_parilu_pivots_cuda(context, parilu, parilu->F->value, false);
-  const unsigned grid = karst_ilu_grid(pass.plan.tasks * b * b, KARST_CUDA_THREADS);
+  const unsigned grid = karst_cuda_grid(pass.plan.tasks * b * b, KARST_CUDA_THREADS);
   karst_cuda_instance(b, [&](auto size) {
     constexpr int B = decltype(size)::value;
     if (parilu->symmetric)
@@ -202,7 +202,7 @@ void expand_cuda(karst_context *context, karst_parilu *parilu)
   if (parilu->F->block_rows == 0) return;
   if (b > 1) karst_parilu_pivots_cuda(context, parilu, parilu->value, true);
   pass.to = parilu->next;
-  const unsigned grid = karst_ilu_grid(pass.plan.tasks * b * b, KARST_CUDA_THREADS);
+  const unsigned grid = karst_cuda_grid(pass.plan.tasks * b * b, KARST_CUDA_THREADS);
   karst_cuda_instance(b, [&](auto size) {
     expand<decltype(size)::value>
         <<<grid, KARST_CUDA_THREADS, 0, karst_cuda_of(context)->stream>>>(pass, b, parilu->mirror);

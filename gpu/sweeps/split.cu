@@ -29,11 +29,10 @@ __global__ void move_tasks(karst_parilu_cuda from, karst_index most, const karst
 
 karst_status take(karst_context *context, karst_parilu_cuda *plan)
 {
-  int64_t counted = 0;
-  karst_status status = karst_ilu_take(context, plan->tasks, what, &plan->task, &counted);
-  if (!status) status = karst_ilu_take(context, plan->tasks, what, &plan->row, &counted);
-  if (!status) status = karst_ilu_take(context, plan->tasks, what, &plan->pivot, &counted);
-  return status ? status : karst_ilu_take(context, plan->tasks + 1, what, &plan->list, &counted);
+  karst_status status = karst_cuda_take(context, plan->tasks, what, &plan->task, NULL);
+  if (!status) status = karst_cuda_take(context, plan->tasks, what, &plan->row, NULL);
+  if (!status) status = karst_cuda_take(context, plan->tasks, what, &plan->pivot, NULL);
+  return status ? status : karst_cuda_take(context, plan->tasks + 1, what, &plan->list, NULL);
 }
 
 void release(karst_context *context, const karst_parilu_cuda *plan)
@@ -63,17 +62,16 @@ karst_status karst_parilu_split_cuda(karst_context *context, karst_index most, k
   const int64_t tasks = plan->tasks;
   karst_parilu_cuda made = *plan, old = *plan;
   karst_index *before, searching;
-  int64_t passing = 0;
   made.task = made.row = made.pivot = made.list = NULL;
-  karst_status status = karst_ilu_take(context, tasks + 1, what, &before, &passing);
+  karst_status status = karst_cuda_take(context, tasks + 1, what, &before, NULL);
   if (status) return status;
-  mark_long<<<karst_ilu_grid(tasks + 1, THREADS), THREADS, 0, stream>>>(tasks, most, plan->list, before);
+  mark_long<<<karst_cuda_grid(tasks + 1, THREADS), THREADS, 0, stream>>>(tasks, most, plan->list, before);
   status = karst_ilu_sum_indices_cuda(context, tasks + 1, before);
   if (!status) status = context->backend->download(context, &searching, before + tasks, sizeof searching);
   if (!status) status = take(context, &made);
   if (!status) {
     made.listed = tasks - searching;
-    move_tasks<<<karst_ilu_grid(tasks + 1, THREADS), THREADS, 0, stream>>>(old, most, before, made);
+    move_tasks<<<karst_cuda_grid(tasks + 1, THREADS), THREADS, 0, stream>>>(old, most, before, made);
     *plan = made;
   }
   release(context, status ? &made : &old);

@@ -310,8 +310,8 @@ karst_status keep_columns(karst_context *context, karst_index rows, int64_t bloc
 {
   const char *what = "the plan of block ILU";
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  karst_status status = karst_ilu_take(context, (int64_t)rows + 1, what, &kept->start, bytes);
-  if (!status) status = karst_ilu_take(context, blocks, what, &kept->column, bytes);
+  karst_status status = karst_cuda_take(context, (int64_t)rows + 1, what, &kept->start, bytes);
+  if (!status) status = karst_cuda_take(context, blocks, what, &kept->column, bytes);
   if (status) return status;
   cudaMemcpyAsync(kept->start, start, ((size_t)rows + 1) * sizeof *start, cudaMemcpyDeviceToDevice, stream);
   cudaMemcpyAsync(kept->column, column, (size_t)blocks * sizeof *column, cudaMemcpyDeviceToDevice, stream);
@@ -367,10 +367,8 @@ void forget_search(karst_context *context, karst_ilu_cuda *plan)
 {
   search_state *state = static_cast<search_state *>(plan->factor_state);
   if (!state) return;
-  for (const strict_columns *columns : {&state->lower, &state->upper}) {
-    karst_cuda_release(context, columns->start, columns->column);
-  }
-  karst_cuda_release(context, state->dropped.list, state->dropped.product);
+  karst_cuda_release(context, state->lower.start, state->lower.column, state->upper.start, state->upper.column,
+                     state->dropped.list, state->dropped.product);
   karst_release(context, state);
 }
 

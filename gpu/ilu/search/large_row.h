@@ -243,7 +243,7 @@ karst_status plan_work(karst_context *context, karst_ilu *ilu)
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   const int64_t doubles = doubles_of_size(plan->block_size, plan->factor_grid) + ((int64_t)ilu->rows + 1) / 2;
   double *work;
-  const karst_status status = karst_ilu_take(context, doubles, "block ILU", &work, &ilu->plan_memory);
+  const karst_status status = karst_cuda_take(context, doubles, "block ILU", &work, &ilu->plan_memory);
   plan->factor_work = work;
   return status;
 }

@@ -258,9 +258,9 @@ both_triangles both_of(const karst_ilu_cuda *plan, const karst_ilu_pattern_cuda 
 karst_status start_blocks(karst_context *context, const karst_matrix *A, bool is_upper, karst_triangle *t,
                           int64_t *bytes)
 {
-  karst_status status = karst_ilu_take(context, t->blocks, "the plan of block ILU", &t->source, bytes);
+  karst_status status = karst_cuda_take(context, t->blocks, "the plan of block ILU", &t->source, bytes);
   if (status) return status;
-  find_sources<<<karst_ilu_grid(t->slots, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(
+  find_sources<<<karst_cuda_grid(t->slots, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(
       *t, A->device_row_start, A->device_column, is_upper);
   return KARST_SUCCESS;
 }
@@ -268,7 +268,7 @@ karst_status start_blocks(karst_context *context, const karst_matrix *A, bool is
 /* Makes the array list of a triangle, filled with zeros. */
 karst_status start_list(karst_context *context, karst_triangle *t, int64_t *bytes)
 {
-  karst_status status = karst_ilu_take(context, t->blocks + 1, "the plan of block ILU", &t->list, bytes);
+  karst_status status = karst_cuda_take(context, t->blocks + 1, "the plan of block ILU", &t->list, bytes);
   if (status) return status;
   cudaMemsetAsync(t->list, 0, (size_t)(t->blocks + 1) * sizeof *t->list, karst_cuda_of(context)->stream);
   return KARST_SUCCESS;
@@ -279,13 +279,12 @@ karst_status make_room(karst_context *context, unsigned long long products, kars
                        int64_t *bytes)
 {
   const char *what = "the plan of block ILU";
-  int64_t passing = 0;
   if (products > (unsigned long long)KARST_ILU_INDEX_MAX)
     return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "the products of the factorization cannot be numbered: %llu",
                       products);
   karst_status status = karst_ilu_sum_indices_cuda(context, t->blocks + 1, t->list);
-  if (!status) status = karst_ilu_take(context, (int64_t)products, what, &t->product, bytes);
-  if (!status) status = karst_ilu_take(context, t->blocks, what, next, &passing);
+  if (!status) status = karst_cuda_take(context, (int64_t)products, what, &t->product, bytes);
+  if (!status) status = karst_cuda_take(context, t->blocks, what, next, NULL);
   if (!status)
     cudaMemcpyAsync(*next, t->list, (size_t)t->blocks * sizeof **next, cudaMemcpyDeviceToDevice,
                     karst_cuda_of(context)->stream);
@@ -305,15 +304,11 @@ karst_status karst_ilu_find_sources_cuda(karst_context *context, const karst_mat
 karst_status karst_ilu_bound_rows_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
                                        const karst_ilu_analysis *analysis, karst_ilu_shape *shape)
 {
-  cudaStream_t stream = karst_cuda_of(context)->stream;
-  row_bounds *found, bounds;
-  karst_status status = karst_ilu_take_work(context, 1, "the plan of block ILU", &found);
-  if (status) return status;
-  cudaMemsetAsync(found, 0, sizeof *found, stream);
-  bound_rows<<<karst_ilu_grid(analysis->rows, THREADS), THREADS, 0, stream>>>(analysis->rows, *pattern,
-                                                                              analysis->modified, found);
-  status = context->backend->download(context, &bounds, found, sizeof bounds);
-  karst_cuda_work_release(context, found);
+  row_bounds bounds;
+  const karst_status status = karst_cuda_compute(context, 1, "the plan of block ILU", &bounds, [&](row_bounds *found) {
+    bound_rows<<<karst_cuda_grid(analysis->rows, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(
+        analysis->rows, *pattern, analysis->modified, found);
+  });
   if (status) return status;
   shape->products = (int64_t)bounds.products;
   shape->most_products = (int64_t)bounds.most_products;
@@ -323,15 +318,12 @@ karst_status karst_ilu_bound_rows_cuda(karst_context *context, const karst_ilu_p
 
 karst_status karst_ilu_measure_rows_cuda(karst_context *context, const karst_ilu_cuda *plan, int64_t *longest)
 {
-  cudaStream_t stream = karst_cuda_of(context)->stream;
-  unsigned long long *found, measured;
-  int64_t passing = 0;
-  karst_status status = karst_ilu_take(context, 1, "the plan of block ILU", &found, &passing);
-  if (status) return status;
-  cudaMemsetAsync(found, 0, sizeof *found, stream);
-  measure_rows<<<karst_ilu_grid(plan->lower.rows, THREADS), THREADS, 0, stream>>>(plan->lower, plan->upper, found);
-  status = context->backend->download(context, &measured, found, sizeof measured);
-  context->backend->release(context, found);
+  unsigned long long measured;
+  const karst_status status =
+      karst_cuda_compute(context, 1, "the plan of block ILU", &measured, [&](unsigned long long *found) {
+        measure_rows<<<karst_cuda_grid(plan->lower.rows, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(
+            plan->lower, plan->upper, found);
+      });
   if (!status) *longest = (int64_t)measured;
   return status;
 }
@@ -342,22 +334,19 @@ karst_status karst_ilu_list_by_blocks_cuda(karst_context *context, const karst_i
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   karst_triangle *lower = &plan->lower, *upper = &plan->upper;
-  const unsigned grid = karst_ilu_grid(analysis->rows, THREADS);
-  unsigned long long products[2] = {0, 0}, *total = NULL;
+  const unsigned grid = karst_cuda_grid(analysis->rows, THREADS);
+  unsigned long long products[2];
   karst_index *lower_next = NULL, *upper_next = NULL;
-  int64_t passing = 0;
-  karst_status status = karst_ilu_take(context, 2, "the plan of block ILU", &total, &passing);
-  if (!status) status = start_list(context, lower, &analysis->plan_memory);
+  karst_status status = start_list(context, lower, &analysis->plan_memory);
   if (!status) status = start_list(context, upper, &analysis->plan_memory);
-  if (!status) {
-    cudaMemsetAsync(total, 0, sizeof products, stream);
-    count_products<<<grid, THREADS, 0, stream>>>(both_of(plan, pattern), total);
-    status = context->backend->download(context, products, total, sizeof products);
-  }
+  if (!status)
+    status = karst_cuda_compute(context, 2, "the plan of block ILU", products, [&](unsigned long long *total) {
+      count_products<<<grid, THREADS, 0, stream>>>(both_of(plan, pattern), total);
+    });
   if (!status) status = make_room(context, products[0], lower, &lower_next, &analysis->plan_memory);
   if (!status) status = make_room(context, products[1], upper, &upper_next, &analysis->plan_memory);
   if (!status) fill_products<<<grid, THREADS, 0, stream>>>(both_of(plan, pattern), lower_next, upper_next);
-  karst_cuda_release(context, total, lower_next, upper_next);
+  karst_cuda_release(context, lower_next, upper_next);
   return status;
 }
 
@@ -369,19 +358,19 @@ karst_status karst_ilu_list_by_rows_cuda(karst_context *context, const karst_ilu
   const karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   const both_triangles both = both_of(plan, pattern);
   const int64_t rows = analysis->rows;
-  const unsigned grid = karst_ilu_grid(rows * 32, THREADS);
+  const unsigned grid = karst_cuda_grid(rows * 32, THREADS);
   int64_t products;
   karst_status status = karst_ilu_cut_levels_cuda(context, &pattern->lower, rows_of_warp, &lists->tasks, &lists->task,
                                                   &analysis->plan_memory);
-  if (!status) status = karst_ilu_take(context, rows, what, &lists->row, &analysis->plan_memory);
-  if (!status) status = karst_ilu_take(context, rows + 1, what, &lists->list, &analysis->plan_memory);
+  if (!status) status = karst_cuda_take(context, rows, what, &lists->row, &analysis->plan_memory);
+  if (!status) status = karst_cuda_take(context, rows + 1, what, &lists->list, &analysis->plan_memory);
   if (status) return status;
-  place_rows<<<karst_ilu_grid(rows, THREADS), THREADS, 0, stream>>>(plan->lower, plan->upper, lists->row);
+  place_rows<<<karst_cuda_grid(rows, THREADS), THREADS, 0, stream>>>(plan->lower, plan->upper, lists->row);
   cudaMemsetAsync(lists->list + rows, 0, sizeof *lists->list, stream);
   find_row_products<<<grid, THREADS, 0, stream>>>(both, lists->row, lists->list, NULL);
   status = karst_ilu_sum_offsets_cuda(context, rows + 1, lists->list);
   if (!status) status = context->backend->download(context, &products, lists->list + rows, sizeof products);
-  if (!status) status = karst_ilu_take(context, products, what, &lists->product, &analysis->plan_memory);
+  if (!status) status = karst_cuda_take(context, products, what, &lists->product, &analysis->plan_memory);
   if (status) return status;
   find_row_products<<<grid, THREADS, 0, stream>>>(both, lists->row, lists->list, lists->product);
   return KARST_SUCCESS;
@@ -394,15 +383,15 @@ karst_status karst_ilu_list_dropped_cuda(karst_context *context, const karst_ilu
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const both_triangles both = both_of(karst_ilu_cuda_of(analysis), pattern);
   const int64_t rows = analysis->rows;
-  const unsigned grid = karst_ilu_grid(rows, THREADS);
+  const unsigned grid = karst_cuda_grid(rows, THREADS);
   int64_t products;
-  karst_status status = karst_ilu_take(context, rows + 1, what, &dropped->list, &analysis->plan_memory);
+  karst_status status = karst_cuda_take(context, rows + 1, what, &dropped->list, &analysis->plan_memory);
   if (status) return status;
   cudaMemsetAsync(dropped->list + rows, 0, sizeof *dropped->list, stream);
   find_dropped<<<grid, THREADS, 0, stream>>>(both, dropped->list, NULL);
   status = karst_ilu_sum_offsets_cuda(context, rows + 1, dropped->list);
   if (!status) status = context->backend->download(context, &products, dropped->list + rows, sizeof products);
-  if (!status) status = karst_ilu_take(context, products, what, &dropped->product, &analysis->plan_memory);
+  if (!status) status = karst_cuda_take(context, products, what, &dropped->product, &analysis->plan_memory);
   if (!status) find_dropped<<<grid, THREADS, 0, stream>>>(both, dropped->list, dropped->product);
   return status;
 }

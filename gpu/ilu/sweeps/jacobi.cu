@@ -55,7 +55,7 @@ karst_status plan_jacobi(karst_context *context, karst_ilu *ilu)
   const int64_t length = ((int64_t)plan->lower.slots + 1) * plan->block_size;
   double *vectors;
   const karst_status status =
-      karst_ilu_take(context, 2 * length, "the vectors of block ILU", &vectors, &ilu->plan_memory);
+      karst_cuda_take(context, 2 * length, "the vectors of block ILU", &vectors, &ilu->plan_memory);
   plan->sweep_work = vectors;
   if (!status) cudaMemsetAsync(vectors, 0, (size_t)(2 * length) * sizeof *vectors, karst_cuda_of(context)->stream);
   return status;
@@ -67,7 +67,7 @@ void solve_jacobi(karst_context *context, const karst_ilu_cuda *plan, const doub
   const karst_triangle &lower = plan->lower, &upper = plan->upper;
   const int b = plan->block_size, sweeps = plan->trisolve_sweeps;
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  const unsigned grid = karst_ilu_grid((int64_t)lower.rows * b, THREADS);
+  const unsigned grid = karst_cuda_grid((int64_t)lower.rows * b, THREADS);
   double *vector[2] = {vectors, vectors + ((int64_t)lower.slots + 1) * b};
   context->backend->gather(context, lower.rows, b, lower.row, r, vector[0]);
   karst_cuda_instance(b, [&](auto size) {

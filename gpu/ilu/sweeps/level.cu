@@ -90,7 +90,7 @@ void launch_each(const karst_triangle &t, const karst_ilu_levels_cuda &levels, i
                  cudaStream_t stream)
 {
   for (karst_index l = 0; l < levels.count; l++) {
-    unsigned grid = karst_ilu_grid((int64_t)b * (levels.start[l + 1] - levels.start[l]), THREADS);
+    unsigned grid = karst_cuda_grid((int64_t)b * (levels.start[l + 1] - levels.start[l]), THREADS);
     solve_level<upper><<<grid, THREADS, 0, stream>>>(t, b, levels.start[l], levels.start[l + 1], y);
   }
 }

@@ -120,17 +120,15 @@ karst_status get_tasks(karst_context *context, const karst_triangle *t, const st
                        listing *list)
 {
   const int64_t tasks = t->tasks;
-  int64_t passing = 0;
-  unsigned *mask;
   karst_status status = karst_allocate(context, &list->task, tasks + 1, sizeof *list->task, what);
   if (!status) status = karst_allocate(context, &list->mask, tasks, sizeof *list->mask, what);
-  if (!status) status = karst_ilu_take(context, tasks, what, &mask, &passing);
-  if (status) return status;
-  mark_long<<<karst_ilu_grid(tasks, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(*t, strict, limit, mask);
-  status = context->backend->download(context, list->mask, mask, (size_t)tasks * sizeof *mask);
+  if (!status)
+    status = karst_cuda_compute(context, tasks, what, list->mask, [&](unsigned *mask) {
+      mark_long<<<karst_cuda_grid(tasks, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(*t, strict, limit,
+                                                                                                 mask);
+    });
   if (!status)
     status = context->backend->download(context, list->task, t->task, ((size_t)tasks + 1) * sizeof *list->task);
-  context->backend->release(context, mask);
   return status;
 }
 
@@ -139,12 +137,12 @@ karst_status make_units(karst_context *context, const karst_ilu_levels_cuda *lev
 {
   list_units(levels, rows->level_start, list);
   karst_status status = karst_allocate(context, &list->unit, list->count, sizeof *list->unit, what);
-  if (!status) status = karst_ilu_take(context, list->count, what, &rows->unit, bytes);
+  if (!status) status = karst_cuda_take(context, list->count, what, &rows->unit, bytes);
   if (status) return status;
   list_units(levels, rows->level_start, list);
   status = context->backend->upload(context, rows->unit, list->unit, (size_t)list->count * sizeof *list->unit);
   if (!status)
-    measure_units<<<karst_ilu_grid(list->count, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(
+    measure_units<<<karst_cuda_grid(list->count, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(
         *t, strict, list->count, rows->unit);
   return status;
 }
@@ -191,24 +189,6 @@ karst_status create(karst_context *context, const karst_ilu_levels_cuda *levels,
   return status ? status : karst_ilu_long_resident_cuda(context, b, strict.upper, rows);
 }
 
-/* Measures the rows of both triangles. */
-karst_status measure_both(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_index rows,
-                          karst_ilu_long_rows found[2])
-{
-  cudaStream_t stream = karst_cuda_of(context)->stream;
-  const unsigned grid = karst_ilu_grid(rows, THREADS);
-  int64_t passing = 0;
-  karst_ilu_long_rows *counted;
-  karst_status status = karst_ilu_take(context, 2, what, &counted, &passing);
-  if (status) return status;
-  cudaMemsetAsync(counted, 0, 2 * sizeof *counted, stream);
-  measure<<<grid, THREADS, 0, stream>>>(rows, pattern->lower_start, &counted[0]);
-  measure<<<grid, THREADS, 0, stream>>>(rows, pattern->upper_start, &counted[1]);
-  status = context->backend->download(context, found, counted, 2 * sizeof *counted);
-  context->backend->release(context, counted);
-  return status;
-}
-
 } // namespace
 
 karst_status karst_ilu_long_create_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
@@ -222,7 +202,12 @@ karst_status karst_ilu_long_create_cuda(karst_context *context, const karst_ilu_
   karst_ilu_long_rows found[2];
   *lower = *upper = {};
   if (analysis->lower_blocks <= KARST_ILU_LONG && analysis->upper_blocks <= KARST_ILU_LONG) return KARST_SUCCESS;
-  karst_status status = measure_both(context, pattern, analysis->rows, found);
+  karst_status status = karst_cuda_compute(context, 2, what, found, [&](karst_ilu_long_rows *counted) {
+    cudaStream_t stream = karst_cuda_of(context)->stream;
+    const unsigned grid = karst_cuda_grid(analysis->rows, THREADS);
+    measure<<<grid, THREADS, 0, stream>>>(analysis->rows, pattern->lower_start, &counted[0]);
+    measure<<<grid, THREADS, 0, stream>>>(analysis->rows, pattern->upper_start, &counted[1]);
+  });
   if (!status)
     status = create(context, &pattern->lower, strict_lower, b, &found[0], analysis->lower_blocks, &plan->lower, lower,
                     bytes);

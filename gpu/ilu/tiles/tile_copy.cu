@@ -55,10 +55,10 @@ template <bool upper> __global__ void __launch_bounds__(THREADS) find_blocks(con
 template <bool upper> karst_status find_side(karst_context *context, side *h, karst_index tiles, int64_t *bytes)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  const karst_status status = karst_ilu_take(context, h->tiled.blocks, what, &h->tiled.from, bytes);
+  const karst_status status = karst_cuda_take(context, h->tiled.blocks, what, &h->tiled.from, bytes);
   if (status) return status;
   cudaMemsetAsync(h->tiled.from, 0xff, (size_t)h->tiled.blocks * sizeof *h->tiled.from, stream);
-  find_blocks<upper><<<karst_ilu_grid(tiles, WARPS), THREADS, 0, stream>>>(*h, tiles);
+  find_blocks<upper><<<karst_cuda_grid(tiles, WARPS), THREADS, 0, stream>>>(*h, tiles);
   return KARST_SUCCESS;
 }
 
@@ -103,7 +103,7 @@ void copy_side(cudaStream_t stream, const karst_triangle &t, const karst_ilu_til
                double *value)
 {
   const int64_t warps = B == 1 ? (tiled.blocks + 31) / 32 : tiles;
-  if (warps > 0) copy_values<B, upper><<<karst_ilu_grid(warps, WARPS), THREADS, 0, stream>>>(t, tiled, tiles, value);
+  if (warps > 0) copy_values<B, upper><<<karst_cuda_grid(warps, WARPS), THREADS, 0, stream>>>(t, tiled, tiles, value);
 }
 
 } // namespace

@@ -154,7 +154,7 @@ karst_status plan_tiles(karst_context *context, karst_ilu *ilu)
   karst_status status = karst_allocate_zero(context, &work, 1, sizeof *work, what);
   if (status) return status;
   plan->factor_work = work;
-  status = karst_ilu_take(context, marks, what, &work->ticket, &ilu->plan_memory);
+  status = karst_cuda_take(context, marks, what, &work->ticket, &ilu->plan_memory);
   if (!status) cudaMemsetAsync(work->ticket, 0, (size_t)marks * sizeof *work->ticket, karst_cuda_of(context)->stream);
   return status;
 }

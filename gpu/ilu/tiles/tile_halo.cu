@@ -87,7 +87,7 @@ karst_status find_and_sort(karst_context *context, const karst_ilu_tiling_cuda *
                            karst_ilu_halos_cuda *halos)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  const unsigned grid = karst_ilu_grid(t->rows, THREADS);
+  const unsigned grid = karst_cuda_grid(t->rows, THREADS);
   unsigned long long count;
   pair *sorted;
   halos->row_bits = bits_of(t->rows);
@@ -95,9 +95,9 @@ karst_status find_and_sort(karst_context *context, const karst_ilu_tiling_cuda *
   find_pairs<<<grid, THREADS, 0, stream>>>(*t, halos->row_bits, number, NULL);
   karst_status status = context->backend->download(context, &count, number, sizeof count);
   halos->count = (int64_t)count;
-  if (!status) status = karst_ilu_take_work(context, halos->count, what, &halos->pair);
+  if (!status) status = karst_cuda_take_work(context, halos->count, what, &halos->pair);
   if (status || count == 0) return status;
-  status = karst_ilu_take_work(context, halos->count, what, &sorted);
+  status = karst_cuda_take_work(context, halos->count, what, &sorted);
   if (status) return status;
   cudaMemsetAsync(number, 0, sizeof *number, stream);
   find_pairs<<<grid, THREADS, 0, stream>>>(*t, halos->row_bits, number, halos->pair);
@@ -112,14 +112,14 @@ karst_status karst_ilu_find_halos_cuda(karst_context *context, const karst_ilu_t
                                        karst_ilu_halos_cuda *halos)
 {
   unsigned long long *number;
-  karst_status status = karst_ilu_take_work(context, 1, what, &number);
+  karst_status status = karst_cuda_take_work(context, 1, what, &number);
   if (status) return status;
   status = find_and_sort(context, t, number, halos);
   karst_cuda_work_release(context, number);
-  if (!status) status = karst_ilu_take_work(context, halos->count + 1, what, &halos->number);
+  if (!status) status = karst_cuda_take_work(context, halos->count + 1, what, &halos->number);
   if (status) return status;
-  mark_waits<<<karst_ilu_grid(halos->count + 1, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(*halos,
-                                                                                                        t->tiles.owner);
+  mark_waits<<<karst_cuda_grid(halos->count + 1, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(
+      *halos, t->tiles.owner);
   return karst_ilu_sum_indices_cuda(context, halos->count + 1, halos->number);
 }
 

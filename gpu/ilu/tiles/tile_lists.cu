@@ -291,5 +291,5 @@ __global__ void __launch_bounds__(THREADS, TOGETHER)
 void karst_ilu_write_tile_lists_cuda(cudaStream_t stream, const karst_ilu_products_view *v,
                                      const karst_ilu_tile_lists *lists, const int64_t *units)
 {
-  write_records<<<karst_ilu_grid(v->tiles, WARPS), THREADS, 0, stream>>>(*v, *lists, units);
+  write_records<<<karst_cuda_grid(v->tiles, WARPS), THREADS, 0, stream>>>(*v, *lists, units);
 }

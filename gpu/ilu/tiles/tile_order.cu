@@ -182,21 +182,22 @@ karst_status karst_ilu_cut_tiles_cuda(karst_context *context, const karst_ilu_an
   karst_status status = karst_allocate(context, &start, most, sizeof *start, what);
   if (status) return status;
   tiles->count = cut_tiles(tiling, limits, start);
-  status = karst_ilu_upload_work(context, (int64_t)tiles->count + 1, start, what, &tiles->start);
+  status = karst_cuda_upload_work(context, (int64_t)tiles->count + 1, start, what, &tiles->start);
   karst_release(context, start);
-  if (!status) status = karst_ilu_take_work(context, analysis->rows, what, &tiles->owner);
-  if (!status) find_owners<<<karst_ilu_grid(tiles->count, WARPS), THREADS, 0, karst_cuda_of(context)->stream>>>(*tiles);
+  if (!status) status = karst_cuda_take_work(context, analysis->rows, what, &tiles->owner);
+  if (!status)
+    find_owners<<<karst_cuda_grid(tiles->count, WARPS), THREADS, 0, karst_cuda_of(context)->stream>>>(*tiles);
   return status;
 }
 
 karst_status karst_ilu_order_tiles_cuda(karst_context *context, karst_ilu_tiling_cuda *t)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  const unsigned grid = karst_ilu_grid(t->tiles.count, WARPS);
+  const unsigned grid = karst_cuda_grid(t->tiles.count, WARPS);
   karst_index *place;
-  karst_status status = karst_ilu_take_work(context, t->rows, what, &t->order);
-  if (!status) status = karst_ilu_take_work(context, t->rows, what, &t->level);
-  if (!status) status = karst_ilu_take_work(context, t->rows, what, &place);
+  karst_status status = karst_cuda_take_work(context, t->rows, what, &t->order);
+  if (!status) status = karst_cuda_take_work(context, t->rows, what, &t->level);
+  if (!status) status = karst_cuda_take_work(context, t->rows, what, &place);
   if (status) return status;
   cudaMemsetAsync(t->level, 0xff, (size_t)t->rows * sizeof *t->level, stream);
   cudaMemsetAsync(place, 0, (size_t)t->rows * sizeof *place, stream);

@@ -164,13 +164,13 @@ karst_status take_halos(karst_context *context, karst_ilu_products_view *v)
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const int64_t ends = (int64_t)v->tiles + 1;
   int64_t halos;
-  karst_status status = karst_ilu_take_work(context, ends, what, &v->halo);
+  karst_status status = karst_cuda_take_work(context, ends, what, &v->halo);
   if (status) return status;
-  count_halos<<<karst_ilu_grid(ends, THREADS), THREADS, 0, stream>>>(v->tiles, v->lower.tiled.tile, v->halo);
+  count_halos<<<karst_cuda_grid(ends, THREADS), THREADS, 0, stream>>>(v->tiles, v->lower.tiled.tile, v->halo);
   status = karst_ilu_sum_offsets_cuda(context, ends, v->halo);
   if (!status) status = context->backend->download(context, &halos, v->halo + v->tiles, sizeof halos);
-  if (!status) status = karst_ilu_take_work(context, halos, what, &v->used);
-  if (!status) status = karst_ilu_take_work(context, halos, what, &v->outside);
+  if (!status) status = karst_cuda_take_work(context, halos, what, &v->used);
+  if (!status) status = karst_cuda_take_work(context, halos, what, &v->outside);
   if (!status) cudaMemsetAsync(v->used, 0, (size_t)halos * sizeof *v->used, stream);
   return status;
 }
@@ -179,13 +179,13 @@ karst_status take(karst_context *context, const karst_ilu_analysis *analysis, ka
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const int64_t rows = analysis->rows, blocks = analysis->lower_blocks + analysis->upper_blocks + rows;
-  karst_status status = karst_ilu_take_work(context, rows, what, &v->owner);
-  if (!status) status = karst_ilu_take_work(context, v->tiles, what, &v->position);
-  if (!status) status = karst_ilu_take_work(context, rows, what, &v->place);
-  if (!status) status = karst_ilu_take_work(context, 2 * blocks, what, &v->ready);
-  if (!status) status = karst_ilu_take_work(context, 2 * blocks, what, &v->count);
-  if (!status) status = karst_ilu_take_work(context, (int64_t)v->tiles + 1, what, &w->units);
-  if (!status) status = karst_ilu_take_work(context, 1, what, &w->largest);
+  karst_status status = karst_cuda_take_work(context, rows, what, &v->owner);
+  if (!status) status = karst_cuda_take_work(context, v->tiles, what, &v->position);
+  if (!status) status = karst_cuda_take_work(context, rows, what, &v->place);
+  if (!status) status = karst_cuda_take_work(context, 2 * blocks, what, &v->ready);
+  if (!status) status = karst_cuda_take_work(context, 2 * blocks, what, &v->count);
+  if (!status) status = karst_cuda_take_work(context, (int64_t)v->tiles + 1, what, &w->units);
+  if (!status) status = karst_cuda_take_work(context, 1, what, &w->largest);
   if (!status) status = take_halos(context, v);
   if (status) return status;
   cudaMemsetAsync(v->ready, 0, 2 * (size_t)blocks * sizeof *v->ready, stream);
@@ -204,9 +204,9 @@ karst_status measure_all(karst_context *context, const karst_ilu_products_view &
                          karst_ilu_tile_lists *lists, int64_t *bytes)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  const unsigned grid = karst_ilu_grid((int64_t)v.tiles + 1, WARPS);
+  const unsigned grid = karst_cuda_grid((int64_t)v.tiles + 1, WARPS);
   unsigned long long largest;
-  karst_status status = karst_ilu_take(context, v.tiles, what, &lists->making, bytes);
+  karst_status status = karst_cuda_take(context, v.tiles, what, &lists->making, bytes);
   if (status) return status;
   place_rows<<<grid, THREADS, 0, stream>>>(v);
   measure<<<grid, THREADS, 0, stream>>>(v, *lists, w.units, w.largest);
@@ -222,7 +222,7 @@ karst_status write_all(karst_context *context, const karst_ilu_products_view &v,
   int64_t units;
   karst_status status = karst_ilu_sum_offsets_cuda(context, (int64_t)v.tiles + 1, w.units);
   if (!status) status = context->backend->download(context, &units, w.units + v.tiles, sizeof units);
-  if (!status) status = karst_ilu_take(context, units, what, &lists->record, bytes);
+  if (!status) status = karst_cuda_take(context, units, what, &lists->record, bytes);
   if (status) return status;
   karst_ilu_write_tile_lists_cuda(stream, &v, lists, w.units);
   return karst_cuda_status(context, cudaStreamSynchronize(stream), what);

@@ -206,16 +206,16 @@ karst_status count(karst_context *context, const view &v, work *w)
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const karst_index tiles = v.t.tiles.count;
   karst_index waits;
-  karst_status status = karst_ilu_take_work(context, tiles, what, &w->tile);
+  karst_status status = karst_cuda_take_work(context, tiles, what, &w->tile);
   if (status) return status;
-  measure<<<karst_ilu_grid(tiles, WARPS), THREADS, 0, stream>>>(v, w->tile);
+  measure<<<karst_cuda_grid(tiles, WARPS), THREADS, 0, stream>>>(v, w->tile);
   status = context->backend->download(context, &waits, v.halos.number + v.halos.count, sizeof waits);
-  if (!status) status = karst_ilu_take_work(context, waits, what, &w->wait);
+  if (!status) status = karst_cuda_take_work(context, waits, what, &w->wait);
   if (!status) status = karst_allocate(context, &w->host_tile, tiles, sizeof *w->host_tile, what);
   if (!status) status = karst_allocate(context, &w->host_wait, waits, sizeof *w->host_wait, what);
   if (status) return status;
   if (v.halos.count > 0)
-    list_waits<<<karst_ilu_grid(v.halos.count, THREADS), THREADS, 0, stream>>>(v.halos, v.t.tiles.owner, w->wait);
+    list_waits<<<karst_cuda_grid(v.halos.count, THREADS), THREADS, 0, stream>>>(v.halos, v.t.tiles.owner, w->wait);
   status = context->backend->download(context, w->host_tile, w->tile, (size_t)tiles * sizeof *w->tile);
   if (!status && waits > 0)
     status = context->backend->download(context, w->host_wait, w->wait, (size_t)waits * sizeof *w->wait);
@@ -249,24 +249,24 @@ karst_status make(karst_context *context, const view &v, int64_t *shared, work *
   int64_t units;
   karst_status status = count(context, v, w);
   if (!status) status = karst_allocate_zero(context, &w->host_position, 3 * ends, sizeof *w->host_position, what);
-  if (!status) status = karst_ilu_take_work(context, ends, what, &w->blocks);
-  if (!status) status = karst_ilu_take_work(context, ends, what, &w->units);
+  if (!status) status = karst_cuda_take_work(context, ends, what, &w->blocks);
+  if (!status) status = karst_cuda_take_work(context, ends, what, &w->units);
   if (status) return status;
   *shared = choose_shared(v.t.block_size, tiles, w->host_tile, *shared);
-  mark_far<<<karst_ilu_grid(ends, THREADS), THREADS, 0, stream>>>(tiles, v.t.block_size, *shared, w->tile, w->blocks,
-                                                                  w->units);
+  mark_far<<<karst_cuda_grid(ends, THREADS), THREADS, 0, stream>>>(tiles, v.t.block_size, *shared, w->tile, w->blocks,
+                                                                   w->units);
   find_positions(v.t.upper, tiles, w->host_tile, w->host_wait, w->host_position + 2 * ends, w->host_position + ends,
                  w->host_position);
-  status = karst_ilu_upload_work(context, tiles, w->host_position, what, &w->position);
+  status = karst_cuda_upload_work(context, tiles, w->host_position, what, &w->position);
   if (!status) status = karst_ilu_sum_offsets_cuda(context, ends, w->blocks);
   if (!status) status = karst_ilu_sum_offsets_cuda(context, ends, w->units);
   if (!status) status = context->backend->download(context, &tiled->blocks, w->blocks + tiles, sizeof tiled->blocks);
   if (!status) status = context->backend->download(context, &units, w->units + tiles, sizeof units);
-  if (!status) status = karst_ilu_take(context, tiles, what, &tiled->tile, bytes);
-  if (!status) status = karst_ilu_take(context, units, what, &tiled->record, bytes);
+  if (!status) status = karst_cuda_take(context, tiles, what, &tiled->tile, bytes);
+  if (!status) status = karst_cuda_take(context, units, what, &tiled->record, bytes);
   if (status) return status;
-  write_records<<<karst_ilu_grid(tiles, WARPS), THREADS, 0, stream>>>(v, w->tile, w->blocks, w->units, w->position,
-                                                                      w->wait, *tiled);
+  write_records<<<karst_cuda_grid(tiles, WARPS), THREADS, 0, stream>>>(v, w->tile, w->blocks, w->units, w->position,
+                                                                       w->wait, *tiled);
   return karst_cuda_status(context, cudaStreamSynchronize(stream), what);
 }
 

@@ -245,12 +245,14 @@ karst_status plan_tiles(karst_context *context, karst_ilu *ilu)
   if (status) return status;
   plan->sweep_work = work;
   int64_t *bytes = &ilu->plan_memory;
-  status = karst_ilu_take(context, marks, what, &work->marks.ticket, bytes);
+  status = karst_cuda_take(context, marks, what, &work->marks.ticket, bytes);
   if (!status)
-    status = karst_ilu_take(context, karst_block_offset(b, state->tiled.lower.blocks), what, &work->value.lower, bytes);
+    status =
+        karst_cuda_take(context, karst_block_offset(b, state->tiled.lower.blocks), what, &work->value.lower, bytes);
   if (!status)
-    status = karst_ilu_take(context, karst_block_offset(b, state->tiled.upper.blocks), what, &work->value.upper, bytes);
-  if (!status) status = karst_ilu_take(context, (int64_t)b * ilu->rows, what, &work->y, bytes);
+    status =
+        karst_cuda_take(context, karst_block_offset(b, state->tiled.upper.blocks), what, &work->value.upper, bytes);
+  if (!status) status = karst_cuda_take(context, (int64_t)b * ilu->rows, what, &work->y, bytes);
   if (status) return status;
   cudaStream_t stream = karst_cuda_of(context)->stream;
   work->marks.done = work->marks.ticket + 1;
@@ -271,7 +273,7 @@ void solve_by_tiles(karst_context *context, const karst_ilu_cuda *plan, const do
 {
   const tiles_state *state = static_cast<const tiles_state *>(plan->sweep_state);
   tiles_work *work = static_cast<tiles_work *>(plan->sweep_work);
-  const unsigned blocks = karst_ilu_grid(2 * (int64_t)state->tiled.tiles, state->warps);
+  const unsigned blocks = karst_cuda_grid(2 * (int64_t)state->tiled.tiles, state->warps);
   const unsigned tickets = blocks * (unsigned)state->warps;
   solve_arguments arguments = {state->tiled.tiles,
                                side_of(state->tiled.lower, work->value.lower),
