@@ -38,25 +38,26 @@ static inline cudaError_t karst_cuda_launch_list(const struct karst_cuda *cuda, 
   config.dynamicSmemBytes = shared;
   config.stream = cuda->stream;
   config.attrs = &attribute;
-  config.numAttrs = early && cuda->launch_early ? 1 : 0;
+  config.numAttrs = early ? 1 : 0;
   return cudaLaunchKernelExC(&config, kernel, arguments);
 }
 
 /* The same for a kernel whose parameters are known, to which the arguments are converted. */
 template <typename... P>
 static inline cudaError_t karst_cuda_launch_with(const struct karst_cuda *cuda, bool early, void (*kernel)(P...),
-                                                 unsigned grid, unsigned threads, std::common_type_t<P>... arguments)
+                                                 unsigned grid, unsigned threads, size_t shared,
+                                                 std::common_type_t<P>... arguments)
 {
   void *list[] = {const_cast<void *>(static_cast<const void *>(&arguments))...};
-  return karst_cuda_launch_list(cuda, early, reinterpret_cast<const void *>(kernel), grid, threads, 0, list);
+  return karst_cuda_launch_list(cuda, early, reinterpret_cast<const void *>(kernel), grid, threads, shared, list);
 }
 
-/* Early. */
+/* Early, on devices that can. */
 template <typename... P>
 static inline cudaError_t karst_cuda_launch(const struct karst_cuda *cuda, void (*kernel)(P...), unsigned grid,
                                             unsigned threads, std::common_type_t<P>... arguments)
 {
-  return karst_cuda_launch_with(cuda, true, kernel, grid, threads, arguments...);
+  return karst_cuda_launch_with(cuda, cuda->launch_early, kernel, grid, threads, 0, arguments...);
 }
 
 /* After the kernel before has ended: for a kernel that depends on the first-level cache. A thread block that comes
@@ -66,7 +67,7 @@ template <typename... P>
 static inline cudaError_t karst_cuda_launch_after(const struct karst_cuda *cuda, void (*kernel)(P...), unsigned grid,
                                                   unsigned threads, std::common_type_t<P>... arguments)
 {
-  return karst_cuda_launch_with(cuda, false, kernel, grid, threads, arguments...);
+  return karst_cuda_launch_with(cuda, false, kernel, grid, threads, 0, arguments...);
 }
 
 #endif

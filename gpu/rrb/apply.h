@@ -6,6 +6,7 @@
 #ifndef KARST_GPU_RRB_APPLY_H
 #define KARST_GPU_RRB_APPLY_H
 
+#include "gpu/launch.h"
 #include "gpu/rrb/rrb_cuda.h"
 
 enum {
@@ -47,21 +48,12 @@ static inline karst_rrb_march karst_rrb_march_of(const karst_rrb *rrb, int m, in
 /* Launches a kernel that calls karst_rrb_wait before it reads or writes a vector. Its thread blocks may start while
  * those of the kernel before it on the stream end, which saves the gap between two launches. Pointers to vectors are
  * not __restrict__: the compiler could move loads of unchanged data ahead of the wait. */
-template <typename... P, typename... A>
+template <typename... P>
 static inline void karst_rrb_launch(karst_context *context, const karst_rrb *rrb, void (*kernel)(P...), unsigned grid,
-                                    int threads, int shared, A... arguments)
+                                    int threads, int shared, std::common_type_t<P>... arguments)
 {
-  cudaLaunchAttribute attribute = {};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(grid);
-  config.blockDim = dim3((unsigned)threads);
-  config.dynamicSmemBytes = (size_t)shared;
-  config.stream = karst_cuda_of(context)->stream;
-  config.attrs = &attribute;
-  config.numAttrs = karst_rrb_cuda_of(rrb)->overlaps ? 1 : 0;
-  cudaLaunchKernelEx(&config, kernel, static_cast<P>(arguments)...);
+  karst_cuda_launch_with(karst_cuda_of(context), karst_rrb_cuda_of(rrb)->overlaps, kernel, grid, (unsigned)threads,
+                         (size_t)shared, arguments...);
 }
 
 /* Lets the next kernel start, and waits until the results of the one before can be read. Code for devices without this

@@ -287,8 +287,9 @@ void solve_by_tiles(karst_context *context, const karst_ilu_cuda *plan, const do
                                z};
   void *list[] = {&arguments};
   const void *kernel = kernel_for(plan->block_size, state->share);
+  const struct karst_cuda *cuda = karst_cuda_of(context);
   const cudaError_t error =
-      karst_cuda_launch_list(karst_cuda_of(context), true, kernel, blocks, 32 * (unsigned)state->warps,
+      karst_cuda_launch_list(cuda, cuda->launch_early, kernel, blocks, 32 * (unsigned)state->warps,
                              (size_t)(state->shared * state->warps), list);
   if (error == cudaSuccess) work->solves++; /* else no warp has taken a ticket */
 }
