@@ -142,12 +142,8 @@ unsigned launch(karst_context *context, const karst_parilu *parilu, int how, con
   const unsigned grid = karst_parilu_grid(how, &pass->plan, tasks, 1);
   const size_t line = (size_t)(b < THREADS ? (int)THREADS : b) * sizeof(double);
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  karst_parilu_instance(how, [&](auto constant) {
-    constexpr int HOW = decltype(constant)::value;
-    if (parilu->symmetric)
-      pass_large<true, HOW, searches><<<grid, THREADS, line, stream>>>(*pass, b, scalar_rows);
-    else
-      pass_large<false, HOW, searches><<<grid, THREADS, line, stream>>>(*pass, b, scalar_rows);
+  karst_parilu_instance(parilu->symmetric, how, [&](auto symmetric, auto kind) {
+    pass_large<symmetric.value, kind.value, searches><<<grid, THREADS, line, stream>>>(*pass, b, scalar_rows);
   });
   return grid;
 }

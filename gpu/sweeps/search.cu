@@ -82,16 +82,11 @@ unsigned karst_parilu_search_small_cuda(karst_context *context, const karst_pari
   const unsigned grid = karst_parilu_grid(how, &pass->plan, tasks, WARPS * group);
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_cuda_instance(b, [&](auto size) {
-    karst_parilu_instance(how, [&](auto constant) {
-      constexpr int B = decltype(size)::value;
-      if constexpr (B > 0) {
-        constexpr int HOW = decltype(constant)::value;
-        if (parilu->symmetric)
-          pass_searching<B, true, HOW><<<grid, THREADS, 0, stream>>>(*pass, scalar_rows, group);
-        else
-          pass_searching<B, false, HOW><<<grid, THREADS, 0, stream>>>(*pass, scalar_rows, group);
-      }
-    });
+    if constexpr (size.value > 0)
+      karst_parilu_instance(parilu->symmetric, how, [&](auto symmetric, auto kind) {
+        pass_searching<size.value, symmetric.value, kind.value>
+            <<<grid, THREADS, 0, stream>>>(*pass, scalar_rows, group);
+      });
   });
   return grid;
 }

@@ -59,16 +59,10 @@ unsigned karst_parilu_pass_small_cuda(karst_context *context, const karst_parilu
   const unsigned grid = karst_parilu_grid(how, &pass->plan, pass->plan.listed, WARPS * (32 / b));
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_cuda_instance(b, [&](auto size) {
-    karst_parilu_instance(how, [&](auto constant) {
-      constexpr int B = decltype(size)::value;
-      if constexpr (B > 0) {
-        constexpr int HOW = decltype(constant)::value;
-        if (parilu->symmetric)
-          pass_small<B, true, HOW><<<grid, THREADS, 0, stream>>>(*pass, scalar_rows);
-        else
-          pass_small<B, false, HOW><<<grid, THREADS, 0, stream>>>(*pass, scalar_rows);
-      }
-    });
+    if constexpr (size.value > 0)
+      karst_parilu_instance(parilu->symmetric, how, [&](auto symmetric, auto kind) {
+        pass_small<size.value, symmetric.value, kind.value><<<grid, THREADS, 0, stream>>>(*pass, scalar_rows);
+      });
   });
   return grid;
 }

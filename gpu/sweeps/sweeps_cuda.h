@@ -74,19 +74,20 @@ enum {
   KARST_PARILU_MEASURE = 4   /* the residual of from */
 };
 
-/* Calls f with how as a constant: [&](auto how) { kernel<how.value><<<...>>>(...); } */
-template <typename F> static inline void karst_parilu_instance(int how, F f)
+/* Calls f with constants: [&](auto symmetric, auto how) { kernel<symmetric.value, how.value><<<...>>>(...); } */
+template <typename F> static inline void karst_parilu_instance(bool symmetric, int how, F f)
 {
   enum { UPDATE = KARST_PARILU_UPDATE, IN_PLACE = KARST_PARILU_IN_PLACE, MEASURE = KARST_PARILU_MEASURE };
+  const auto call = [&](auto kind) { symmetric ? f(std::true_type(), kind) : f(std::false_type(), kind); };
   switch (how) {
   case UPDATE:
-    return f(std::integral_constant<int, UPDATE>());
+    return call(std::integral_constant<int, UPDATE>());
   case UPDATE | IN_PLACE:
-    return f(std::integral_constant<int, UPDATE | IN_PLACE>());
+    return call(std::integral_constant<int, UPDATE | IN_PLACE>());
   case UPDATE | MEASURE:
-    return f(std::integral_constant<int, UPDATE | MEASURE>());
+    return call(std::integral_constant<int, UPDATE | MEASURE>());
   default:
-    return f(std::integral_constant<int, MEASURE>());
+    return call(std::integral_constant<int, MEASURE>());
   }
 }
 
