@@ -219,7 +219,6 @@ void launch_factor(karst_context *context, const karst_matrix *A, karst_fgbilu *
   }
 }
 
-/* Returns the sum of row u of a block in shared memory. */
 template <int B> __device__ __forceinline__ double sum_row(int n, const double *s, int u)
 {
   double sum = 0;

@@ -185,7 +185,6 @@ struct karst_block_in_memory {
     __syncthreads();
   }
 
-  /* Brings the block back. */
   __device__ void restore()
   {
     __syncthreads();

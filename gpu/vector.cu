@@ -6,7 +6,6 @@
 namespace
 {
 
-/* Calls f(i) for each i < n. */
 template <typename F> __global__ void each(int64_t n, F f)
 {
   karst_cuda_begin();

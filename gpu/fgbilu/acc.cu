@@ -42,7 +42,6 @@ struct plane {
   int64_t count;
 };
 
-/* Returns the number of this thread in the launch. */
 __device__ __forceinline__ int64_t thread_number() { return blockIdx.x * (int64_t)THREADS + threadIdx.x; }
 
 /* Splits the number of a thread into a cell and a part of it; returns false if there is no such cell. */

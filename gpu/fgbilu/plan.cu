@@ -67,7 +67,6 @@ karst_status choose_variant(karst_context *context, karst_fgbilu_style style, in
                     variant->name, variant->largest, b);
 }
 
-/* Copies the cells to the device. */
 karst_status upload_cells(karst_context *context, karst_fgbilu_analysis *analysis)
 {
   const char *what = "the cells of fgbilu";

@@ -232,7 +232,6 @@ __device__ __forceinline__ double invert_pivot(double x)
   return y * scale;
 }
 
-/* A row of an inverse, and its fault. */
 template <int N> struct whole_row {
   double at[N];
   karst_reason reason;
@@ -394,7 +393,6 @@ __global__ void __launch_bounds__(WARP *W) factor(const __grid_constant__ karst_
   }
 }
 
-/* An instance of the kernel. */
 struct instance {
   const void *kernel;
   int threads;

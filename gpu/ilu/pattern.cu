@@ -144,7 +144,6 @@ struct search_counts {
   unsigned long long taken[2];   /* groups of 32 rows */
 };
 
-/* Returns the number that a warp takes. */
 __device__ int64_t take_number(unsigned long long *taken)
 {
   unsigned long long number = 0;

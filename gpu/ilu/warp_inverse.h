@@ -8,7 +8,6 @@
 
 #include "gpu/size.h"
 
-/* The position of a lane. */
 struct karst_ilu_place {
   int q, r;
   bool active;

@@ -66,13 +66,11 @@ static __device__ __forceinline__ void karst_rrb_wait()
 #endif
 }
 
-/* Prefetches the line at an address into the L2 cache. */
 static __device__ __forceinline__ void karst_rrb_prefetch(const void *from)
 {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 }
 
-/* The position of a lane. */
 struct karst_rrb_lane {
   int pair, first, last; /* places 2 pair and 2 pair + 1 of rows first <= J < last */
   bool stores;

@@ -124,7 +124,6 @@ __device__ void solve_rest(int rest, const double *__restrict__ W, const double 
   __syncthreads();
 }
 
-/* Prefetches bytes into the L2 cache. */
 __device__ __forceinline__ void prefetch(const void *from, int64_t bytes)
 {
   const char *at = static_cast<const char *>(from);

@@ -59,7 +59,6 @@ karst_status sort(karst_context *context, karst_index count, karst_index most, t
   return karst_cuda_status(context, error, what);
 }
 
-/* Makes the columns of F, by work space. */
 karst_status make(karst_context *context, const karst_matrix *F, const karst_index *row, two_arrays *key,
                   two_arrays *block, karst_parilu_columns_cuda *columns, int64_t *bytes)
 {

@@ -290,7 +290,6 @@ __global__ void __launch_bounds__(threads_of<LISTED>) factor(const search_call c
   }
 }
 
-/* An instance of the kernel. */
 struct instance {
   const void *kernel;
   int threads;

@@ -11,7 +11,6 @@
 namespace
 {
 
-/* A factorization. */
 struct large_call {
   karst_triangle lower, upper;
   int b;

@@ -33,7 +33,6 @@ struct tile {
 
 __device__ __forceinline__ double from_lane(double value, int lane) { return __shfl_sync(~0u, value, lane); }
 
-/* Adds left times right to sum. */
 __device__ __forceinline__ void add_product(const tile &left, const tile &right, tile &sum)
 {
 #if __CUDA_ARCH__ >= 800
@@ -289,7 +288,6 @@ template <int B> struct block_in_tile {
   }
 };
 
-/* The position of a block row. */
 struct block_row {
   karst_index number;
   int64_t lower, upper; /* its first blocks in the two triangles, the next ones follow in steps of 32 / B */

@@ -161,7 +161,6 @@ template <int B> __device__ __forceinline__ bool lacks(int pivot, const chunk<B>
   return lacking;
 }
 
-/* Waits for the columns of the pivot. */
 template <int B, int ROWS>
 __device__ __forceinline__ void await_pivot(const karst_triangle &upper, int pivot, chunk<B> &chunk)
 {

@@ -30,7 +30,6 @@ __device__ __forceinline__ void subtract_product(const double (&left)[B], const 
     for (int d = 0; d < B; d++) acc[d] -= left[c] * (B > 1 ? __shfl_sync(~0u, right[d], q * B + c) : right[d]);
 }
 
-/* Makes out = left times right. */
 template <int B>
 __device__ __forceinline__ void multiply(const double (&left)[B], const double (&right)[B], int q, double (&out)[B])
 {

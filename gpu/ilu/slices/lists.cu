@@ -25,7 +25,6 @@ struct both_triangles {
   rows_of lower, upper;
 };
 
-/* Returns the number of the first block of row i. */
 __device__ int64_t first_block(const rows_of &s, karst_index i)
 {
   const karst_index slot = s.slot[i];

@@ -13,7 +13,6 @@ namespace
 
 const char *const what = "the factorization by tiles";
 
-/* The arguments of a launch. */
 struct factor_arguments {
   const karst_ilu_making *making;
   const char *record;

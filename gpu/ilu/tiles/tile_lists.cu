@@ -147,7 +147,6 @@ __device__ void write_waves(const karst_ilu_products_view &v, const karst_ilu_ti
   start_products(v, blocks.first, m.jobs, to.job);
 }
 
-/* Copies the steps of one triangle. */
 __device__ void write_steps(const karst_ilu_products_half &h, const karst_ilu_tile &tile, karst_ilu_short_step *to)
 {
   const karst_ilu_step *step = steps_of(h.tiled, tile);

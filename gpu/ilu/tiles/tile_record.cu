@@ -182,7 +182,6 @@ void find_positions(bool upper, karst_index tiles, const karst_ilu_tile *tile, c
   for (karst_index n = 0; n < tiles; n++) position[n] = first[level[n]]++;
 }
 
-/* Work space. */
 struct work {
   karst_ilu_tile *tile; /* device memory, down to units */
   karst_index *wait, *position;

@@ -185,7 +185,6 @@ __device__ __forceinline__ void prepare(const place &from, const karst_ilu_step 
       my.neighbour[k] = neighbour_of(from, my.n + k * my.apart);
 }
 
-/* The sum of the lane's products. */
 template <int B, bool SHARE, typename place>
 __device__ __forceinline__ double sum_of(const place &from, const share<B, place> &my, const double *x)
 {
