@@ -23,7 +23,7 @@ static __device__ __forceinline__ float karst_size_after(float size, double x) {
  * seen to leave a larger remainder in its centre than its largest partial sum explains. */
 static __device__ __forceinline__ float karst_size_of_many(float size, int products)
 {
-  enum { FEW = 30, EXPONENT = 20 }; /* 3 has so many zeros before its first bit */
+  enum { FEW = 30, EXPONENT = 20 }; /* 3 has 30 zeros before its first bit */
   const int doublings = max(FEW - __clz(products), 0);
   return size > 0 ? __int_as_float(__float_as_int(size) + (doublings << EXPONENT)) : 0;
 }

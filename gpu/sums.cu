@@ -214,7 +214,7 @@ void karst_dots_cuda(karst_context *context, int64_t n, int count, const double 
   const karst_cuda *cuda = karst_cuda_of(context);
   int launches = (count + KARST_CUDA_BATCH - 1) / KARST_CUDA_BATCH;
   for (int begin = 0, l = 0; l < launches; l++) {
-    int batch = (count - begin + launches - l - 1) / (launches - l); /* of like size */
+    int batch = (count - begin + launches - l - 1) / (launches - l); /* of similar size */
     vectors some = {};
     for (int v = 0; v < batch; v++) some.at[v] = x[begin + v];
     if (batch <= 1)

@@ -52,7 +52,7 @@ typedef struct karst_dilu_cuda {
   karst_ilu_statistics_cuda *statistics;
   double *sum;               /* [b*b*rows] the sums of the blocks of F by rows; NULL unless modified */
   double *size;              /* [factor_grid b*b] of the D_i under way (lib/backend/dense.h); NULL if done is */
-  int *done;                 /* [rows] the rows whose D^-1 is there; NULL if its elements carry their own flag */
+  int *done;                 /* [rows] the rows whose D^-1 is stored; NULL if its elements carry their own flag */
   karst_ilu_analysis *tiled; /* the analysis by tiles, or NULL */
   karst_ilu *tiles;          /* the factorization by tiles, or NULL */
 } karst_dilu_cuda;

@@ -1,6 +1,6 @@
-/* find_faults.cu - finds the cell whose entry of A is not finite. In E(c,m) D(m)^-1 F(m,c), a NaN of F in the block row of
- * cell m makes the factorization fail at cell c. A coupling without its mirror image does not contribute to D at all.
- * The error names the cell in whose block row of A the entry is. */
+/* find_faults.cu - finds the cell whose entry of A is not finite. In E(c,m) D(m)^-1 F(m,c), a NaN of F in the block row
+ * of cell m makes the factorization fail at cell c. A coupling without its mirror image does not contribute to D at
+ * all. The error names the cell of the entry's block row in A. */
 #include "gpu/fgbilu/fgbilu_cuda.h"
 
 namespace

@@ -203,7 +203,7 @@ __device__ __forceinline__ void subtract(const double (&before)[N], const double
 struct inverse_row {
   int row;          /* of the inverse */
   unsigned columns; /* of a[c]: bits 3 c to 3 c + 2 */
-  int fault;        /* a karst_fgbilu_fault, as far as this lane knows; NONE */
+  int fault;        /* the karst_fgbilu_fault that this lane has seen, or NONE */
 };
 
 enum { NONE = 3, IDENTITY = 076543210 /* columns where no row has been exchanged */ };

@@ -65,7 +65,7 @@ static inline bool karst_ilu_may_factor_tiles(const karst_ilu_shape *shape)
 }
 
 /* Returns how many scalar rows a warp of KARST_ILU_FACTOR_ROW makes at a time: two if a level has so many rows for each
- * multiprocessor that warps for the next levels are short. */
+ * multiprocessor that too few warps are left for the next levels. */
 static inline int karst_ilu_choose_rows_of_warp(const karst_ilu_shape *shape)
 {
   enum { MANY = 7 };

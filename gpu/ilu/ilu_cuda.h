@@ -57,7 +57,7 @@ typedef struct karst_triangle {
   karst_index slots;   /* rows, rounded up to whole slices */
   int group;           /* block rows of a slice */
   int parts;           /* how many lanes share the neighbours of a scalar row in a sweep */
-  karst_index sorted;  /* rows of at most so many neighbours have them in the order of their slots */
+  karst_index sorted;  /* rows of no more neighbours have them in the order of their slots */
   karst_index *row;    /* [rows] the row in each slot */
   karst_index *other;  /* [rows] the slot of the same row in the other triangle */
   karst_index tasks;   /* a task is the part of a slice that lies in one level: its rows are independent */
@@ -123,7 +123,7 @@ typedef struct karst_ilu_levels_cuda {
 /* Rows and columns of L and U in device memory. */
 typedef struct karst_ilu_pattern_cuda {
   karst_index *lower_start, *lower_column, *upper_start, *upper_column;
-  karst_index *lower_slot, *upper_slot; /* [rows] where each row stands */
+  karst_index *lower_slot, *upper_slot; /* [rows] the slot of each row */
   karst_ilu_levels_cuda lower, upper;
 } karst_ilu_pattern_cuda;
 

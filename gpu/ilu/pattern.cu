@@ -97,7 +97,7 @@ karst_status upload(karst_context *context, const karst_ilu_analysis *analysis, 
   return status;
 }
 
-/* The state of a lane that looks for the level of its row. */
+/* The state of a lane that searches for the level of its row. */
 struct search {
   karst_index row, begin, end; /* begin .. end - 1: the neighbours not yet looked at, the nearest one last */
   karst_index next;            /* the first of these, by its place in the order of elimination */

@@ -321,7 +321,7 @@ template <typename T> grid<T> see(const karst_rrb *rrb, int m)
           last ? nullptr : arrays->straight[m + 1]};
 }
 
-/* The first of the grids that share one launch; grids: none do. */
+/* The first of the grids that share one launch; grids if none do. */
 int first_small(const karst_rrb *rrb)
 {
   int first = rrb->grids;

@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(KARST_RRB_THREADS, FORWARD)
   }
 }
 
-/* z may be r: an element of r is read by the thread alone that writes it. */
+/* z may be r: only the thread that writes an element reads it. */
 template <typename F>
 __global__ void __launch_bounds__(KARST_RRB_THREADS, BACKWARD)
     backward(const karst_rrb_march march, const F *__restrict__ factor, const double *r, const double *next, double *z,

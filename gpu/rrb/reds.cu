@@ -7,7 +7,7 @@ namespace
 
 enum { R1 = KARST_RRB_FACTOR_R1 * KARST_RRB_PARTS, R2 = KARST_RRB_FACTOR_R2 * KARST_RRB_PARTS };
 
-/* black may be vector: an element of b1 and b2 is read by the thread alone that writes it. */
+/* black may be vector: only the thread that writes an element of b1 and b2 reads it. */
 template <typename F>
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     forward(int64_t pitch, int64_t array, const F *__restrict__ factor, const double *vector, double *black)

@@ -18,7 +18,7 @@ enum { KARST_RRB_DENSE = 1024 /* nodes: if no more remain, they have a dense inv
 typedef struct karst_rrb_nodes {
   karst_index size[2];        /* of grid 0 */
   const unsigned char *there; /* [nodes of grid 0] whether the node has a block row, in device memory; NULL: all have */
-  unsigned long long *fault;  /* the least karst_rrb_encode_pivot; all ones: none */
+  unsigned long long *fault;  /* the least karst_rrb_encode_pivot; all ones: no fault */
 } karst_rrb_nodes;
 
 typedef struct karst_rrb_cuda {

@@ -10,7 +10,7 @@ namespace
 
 enum { THREADS = KARST_PARILU_THREADS };
 
-/* What a thread makes: element (r,c) of the block of a task. */
+/* The element (r,c) of a task's block that a thread makes. */
 struct element {
   int b;
   karst_index block, pivot;

@@ -415,7 +415,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, 5)
       }
       __syncwarp(); /* other lanes take it as a left factor */
     }
-    /* The neighbours eliminated next stand last. */
+    /* The neighbours eliminated next come last. */
     tile early[EARLY], inverse;
     double bad = 0;
 #pragma unroll

@@ -189,7 +189,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
       for (int c = 0; c < B; c++)
         if (at.active) *karst_ilu_element<B>(lower, block, at.r, c) = acc[c];
     }
-    /* The neighbours eliminated next stand last. */
+    /* The neighbours eliminated next come last. */
 #pragma unroll
     for (int k = 0; k < EARLY; k++)
       accumulate<B>(lower, upper, upper, A, upper_block + (int64_t)(upper_length - 1 - k) * R, upper_length - 1 - k > 0,

@@ -37,7 +37,7 @@ typedef struct karst_ilu_products_view {
   const karst_index *row_start, *column; /* of A */
   karst_ilu_products_half lower, upper;
   karst_index *owner;         /* [rows] the tile of each row */
-  karst_index *position;      /* [tiles] where the tile of each number stands in the upper triangle */
+  karst_index *position;      /* [tiles] the place of each tile, by its number, in the upper triangle */
   karst_ilu_row_place *place; /* [rows] */
   unsigned short *ready;      /* [2 blocks] one more than the wave of each job; 0: no job */
   int *count;                 /* [2 blocks] its products; then the place of the next one to be written */

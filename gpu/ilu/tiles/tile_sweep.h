@@ -82,7 +82,7 @@ typedef struct karst_ilu_tiling_cuda {
   karst_index *level;    /* [rows] the level of each row inside its tile */
 } karst_ilu_tiling_cuda;
 
-/* The rows of other tiles that each tile needs, and whose they are; device memory. */
+/* The rows of other tiles that each tile needs, and the tiles that own them; device memory. */
 typedef struct karst_ilu_halos_cuda {
   int row_bits;
   int64_t count;
