@@ -6,10 +6,6 @@
  * contracting a product with a sum. */
 #include "gpu/cuda.h"
 
-extern "C" {
-#include "gpu/operations.h"
-}
-
 static __global__ void size_rows(int b, karst_index rows, const karst_index *__restrict__ start,
                                  const karst_index *__restrict__ column, const double *__restrict__ value,
                                  const double *__restrict__ right, const double *__restrict__ x,

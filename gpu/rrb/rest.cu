@@ -249,24 +249,20 @@ void karst_rrb_rest_factor_cuda(karst_context *context, const karst_rrb *rrb)
   const karst_rrb_cuda *plan = karst_rrb_cuda_of(rrb);
   const cudaStream_t stream = karst_cuda_of(context)->stream;
   const karst_rrb_rest_view v = see(rrb);
-  const size_t bytes = (size_t)v.rest * (size_t)(v.width + 1) * sizeof(double);
-  cudaMemsetAsync(v.band, 0, bytes, stream);
+  cudaMemsetAsync(v.band, 0, (size_t)v.rest * (size_t)(v.width + 1) * sizeof(double), stream);
   gather_nodes<<<blocks_of(v), THREADS, 0, stream>>>(v);
-  if (!plan->dense) {
+  if (plan->dense)
+    karst_rrb_narrow_factor_cuda(stream, v, plan->inverse, plan->dense);
+  else
     factor_panels(stream, v, plan->inverse);
-    return;
-  }
-  karst_rrb_narrow_factor_cuda(stream, v, plan->inverse, plan->dense);
 }
 
 void karst_rrb_rest_solve_cuda(karst_context *context, const karst_rrb *rrb)
 {
   const karst_rrb_cuda *plan = karst_rrb_cuda_of(rrb);
-  const cudaStream_t stream = karst_cuda_of(context)->stream;
   double *x = plan->arrays.vector[rrb->levels / 2];
-  if (!plan->dense) {
-    solve_band<<<1, LARGE, 0, stream>>>(see(rrb), plan->place, x, plan->left);
-    return;
-  }
-  karst_rrb_dense_solve_cuda(context, rrb);
+  if (plan->dense)
+    karst_rrb_dense_solve_cuda(context, rrb);
+  else
+    solve_band<<<1, LARGE, 0, karst_cuda_of(context)->stream>>>(see(rrb), plan->place, x, plan->left);
 }
