@@ -60,6 +60,13 @@ static void test_solve(void)
   snprintf(problem, sizeof problem, "blackoil:2x2x1,perm=%s,seed=2", perm);
   expect(CLI_RUN("solve", problem, "--solution", perm), "solve", perm, "1 2 3 4\n", "permeabilities stay");
   expect(CLI_RUN("solve", problem, "--history", perm), "solve", perm, "1 2 3 4\n", "and are not emptied");
+  const char *old = in_scratch("old.txt");
+  tap_write("old.txt", "an older history\n", -1);
+  expect(CLI_RUN("solve", "/nowhere/m.mtx", "--history", old), "solve", old, "an older history\n",
+         "a history stays where the matrix cannot be read");
+  tap_ok(CLI_RUN("solve", "poisson2d:4x4", "--quiet", "--history", old)->status == 0 &&
+             !holds(old, "an older history\n"),
+         "and is replaced by that of the next solve");
   const char *first = in_scratch("first.txt"), *second = in_scratch("second.txt");
   tap_write("first.txt", "level 1\n", -1);
   tap_write("second.txt", "quiet\n", -1);

@@ -42,11 +42,25 @@ static void receive(void *user, karst_message_kind kind, const char *text)
   }
 }
 
+/* Opens the history, which empties an older file, and writes the names of its columns. */
+static void open_history(struct watch *watch)
+{
+  const char *path = watch->history_path;
+  if (watch->history || !path) return;
+  watch->history = strcmp(path, "-") == 0 ? stdout : tool_open_output(path);
+  watch->history_failed = !watch->history;
+  if (watch->history)
+    fputs("iteration\tresidual\n", watch->history);
+  else
+    watch->history_path = NULL;
+}
+
 karst_decision watch_iteration(void *user, int iteration, double residual)
 {
   struct watch *watch = user;
   char detail[64];
   if (watch->record.wanted) tool_curve_add(&watch->record.curve, (struct tool_point){iteration, residual});
+  open_history(watch);
   if (watch->history) fprintf(watch->history, "%d\t%.17g\n", iteration, residual);
   if (watch->monitor) {
     watch_erase(watch);
@@ -63,23 +77,22 @@ int watch_open(struct watch *watch, karst_context *context, bool quiet, const ch
   *watch = (struct watch){.quiet = quiet, .terminal = isatty(STDERR_FILENO) != 0, .history_path = history};
   tool_curve_begin(&watch->record.curve, TOOL_CURVE_ROOM);
   karst_context_set_message(context, receive, watch);
-  if (!history) return TOOL_GO_ON;
-  watch->history = strcmp(history, "-") == 0 ? stdout : tool_open_output(history);
-  if (!watch->history) return TOOL_FAILED;
-  fputs("iteration\tresidual\n", watch->history);
-  return TOOL_GO_ON;
+  return history && strcmp(history, "-") != 0 ? tool_check_output(history) : TOOL_GO_ON;
 }
 
 int watch_close_history(struct watch *watch)
 {
+  open_history(watch); /* a solve without an iteration has the names alone */
   FILE *file = watch->history;
+  const char *path = watch->history_path;
   watch->history = NULL;
+  watch->history_path = NULL;
   watch->monitor = watch->record.wanted = false;
   tool_curve_end(&watch->record.curve);
-  if (!file) return TOOL_GO_ON;
+  if (!file) return watch->history_failed ? TOOL_FAILED : TOOL_GO_ON;
   errno = 0;
   bool lost = ferror(file) != 0;
   lost |= (file == stdout ? fflush(file) : fclose(file)) != 0;
   if (!lost) return TOOL_GO_ON;
-  return tool_fail(TOOL_FAILED, "%s: %s", watch->history_path, errno ? strerror(errno) : "writing failed");
+  return tool_fail(TOOL_FAILED, "%s: %s", path, errno ? strerror(errno) : "writing failed");
 }

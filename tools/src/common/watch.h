@@ -21,11 +21,13 @@ struct watch {
   char phase[32];
   bool monitor; /* each iteration of the first solve is a line on standard error, also with quiet */
   struct watch_record record;
-  FILE *history; /* NULL if not requested */
-  const char *history_path;
+  FILE *history;            /* NULL until its first line */
+  const char *history_path; /* NULL: no history, or it is closed */
+  bool history_failed;      /* it could not be opened, which has been reported */
 };
 
-/* Receives the messages of context. history: a file to write, or NULL. Returns TOOL_GO_ON or an exit status. */
+/* Receives the messages of context. history: a file to write, or NULL. It is checked here and opened at the first
+ * iteration, so that a run that fails before leaves an older file. Returns TOOL_GO_ON or an exit status. */
 int watch_open(struct watch *watch, karst_context *context, bool quiet, const char *history);
 /* Closes the history file and ends the record; later iterations are neither recorded nor printed. Returns TOOL_GO_ON,
  * or reports that the file is incomplete. */

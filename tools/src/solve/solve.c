@@ -299,7 +299,7 @@ int main(int argc, char *argv[])
   watch.record.wanted = settings.plot != NULL;
   if (status == TOOL_GO_ON) status = solve(&run, &watch, &report);
   watch_erase(&watch);
-  watch_close_history(&watch);
+  if (watch.history) watch_close_history(&watch);
   release(&run);
   tool_values_free(&report.values);
   karst_options_destroy(report.effective);
