@@ -83,6 +83,9 @@ static void test_grids(void)
   tap_ok(run->status == 0 && count(run->out, "\n") == 1 && strstr(run->out, "\"size\":[3,4,5],\"program\":\"iluk, 1"),
          "and with --json a line for each row");
   check_counts(run->out, 3, 60, 60 + 2 * (2 * 20 + 3 * 15 + 4 * 12));
+  run = CLI_RUN("bench", "convdiff", "--quick", "--threads=1", "--grids=3x4x5", "--precond=rrb");
+  tap_ok(run->status == 2 && strstr(run->err, "note: rrb") && strstr(run->err, "nothing was measured"),
+         "a grid without a row is an error: %s", run->err);
   static const char *const wrong[] = {"--grids=5x5",  "--grids=0",       "--grids=5/0",
                                       "--grids=5,,6", "--grids=5x5x5x5", "--grids=x"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -141,9 +144,14 @@ static void test_solves(void)
   run = CLI_RUN("bench", "poisson2d:9x8", "--solves=cg", "--quick", "--threads=1", "--precond=jacobi,iluk:shift=-1");
   tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench"), "a wrong value of a preconditioner's option: %s",
          run->err);
-  run = CLI_RUN("bench", "convdiff:5x5x5", "--solves=none", "--quick", "--threads=1", "--precond=jacobi");
-  tap_ok(run->status == 0 && strstr(run->err, "note: jacobi, 1 thread is left out") && !strstr(run->out, "jacobi"),
+  run = CLI_RUN("bench", "convdiff:5x5x5", "--solves=bicgstab", "--quick", "--threads=1", "--precond=jacobi,rrb");
+  tap_ok(run->status == 0 && strstr(run->err, "note: rrb, 1 thread is left out") && !strstr(run->out, "rrb") &&
+             strstr(run->out, "jacobi, 1 thread"),
          "what cannot be solved is left out with a note: %s", run->err);
+  run = CLI_RUN("bench", "convdiff:5x5x5", "--solves=none", "--quick", "--threads=1", "--precond=jacobi");
+  tap_ok(run->status == 2 && strstr(run->err, "note: jacobi, 1 thread is left out") && !*run->out &&
+             strstr(run->err, "nothing was measured"),
+         "and where no row is left it is an error: %s", run->err);
   run = CLI_RUN("bench", "poisson2d:9x8", "--solves=cg", "--grids=5");
   tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench"), "two things to do are refused: %s", run->err);
   run = CLI_RUN("bench", "poisson2d:9x8", "--profile");

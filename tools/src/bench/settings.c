@@ -237,7 +237,7 @@ int bench_settings_parse(karst_context *context, int argc, char *argv[], const s
       .options = options,
       .groups = groups,
       .gallery = true,
-      .exit_statuses = "exit status: 0 measured, 2 bad input or usage, 3 the device is not available",
+      .exit_statuses = "exit status: 0 measured, 2 bad input or usage, or nothing measured, 3 device not available",
   };
 
   *settings = (bench_settings){.level_text = "0,1",

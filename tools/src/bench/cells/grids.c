@@ -74,8 +74,11 @@ static karst_status measure_row(const bench_settings *settings, bench_row *row)
   return status;
 }
 
+/* Returns how many rows were measured. */
 static int measure_rows(bench_table *table)
 {
+  int sound = 0;
+
   for (int r = 0; r < table->rows; r++) {
     bench_row *row = &table->row[r];
     if (bench_row_open(table, row)) {
@@ -84,9 +87,10 @@ static int measure_rows(bench_table *table)
       if (status) bench_row_fail(row, karst_context_error(row->place->context));
       if (reason != KARST_SOUND) bench_row_fail(row, karst_reason_text(reason));
     }
+    sound += row->sound;
     bench_row_close(row);
   }
-  return TOOL_GO_ON;
+  return sound;
 }
 
 /* Names the problem on a grid: NAME:NXxNYxNZ and what follows the first comma of the operand. */
@@ -100,12 +104,13 @@ static void name_matrix(const bench_settings *settings, const bench_grid *grid, 
       .matrix = table->matrix, .block = grid->block ? grid->block : settings->block, .negate = settings->negate};
 }
 
-static int measure_grid(karst_context *cpu, karst_context *gpu, const bench_grid *grid, bench_table *table)
+/* Adds the number of rows that were measured to *sound. */
+static int measure_grid(karst_context *cpu, karst_context *gpu, const bench_grid *grid, bench_table *table, int *sound)
 {
   name_matrix(table->settings, grid, table);
   int exit_status = bench_table_open(cpu, gpu, table);
-  if (exit_status == TOOL_GO_ON) exit_status = measure_rows(table);
   if (exit_status == TOOL_GO_ON) {
+    *sound += measure_rows(table);
     if (table->settings->json)
       bench_grid_report_json(table);
     else
@@ -119,9 +124,12 @@ static int measure_grid(karst_context *cpu, karst_context *gpu, const bench_grid
 int bench_grids(karst_context *cpu, karst_context *gpu, const bench_settings *settings)
 {
   static bench_table table;
+  int sound = 0;
 
   int exit_status = bench_table_start(gpu, settings, &table);
   for (int g = 0; g < settings->grids && exit_status == TOOL_GO_ON; g++)
-    exit_status = measure_grid(cpu, gpu, &settings->grid[g], &table);
+    exit_status = measure_grid(cpu, gpu, &settings->grid[g], &table, &sound);
+  if (exit_status == TOOL_GO_ON && !sound)
+    exit_status = tool_fail(TOOL_FAILED, "nothing was measured: each row is left out; the notes say why");
   return exit_status == TOOL_GO_ON ? TOOL_YES : exit_status;
 }

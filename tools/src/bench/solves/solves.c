@@ -135,17 +135,21 @@ static void run_repetition(const bench_solves *solves, bench_solve *solve, int r
   for (int q = 0; q < BENCH_SOLVE_QUANTITIES && r >= 0; q++) sample[q][r] = value[q];
 }
 
+/* Fails where no row is left at the end. */
 static int measure_solves(bench_solves *solves)
 {
+  int sound = 0;
   static double sample[BENCH_SOLVES][BENCH_SOLVE_QUANTITIES][BENCH_REPEATS];
   const bench_settings *settings = solves->table.settings;
 
   for (int r = settings->gpu ? -1 : 0; r < settings->repeat; r++)
     for (int s = 0; s < solves->count; s++) run_repetition(solves, &solves->solve[s], r, sample[s]);
-  for (int s = 0; s < solves->count; s++)
+  for (int s = 0; s < solves->count; s++) {
+    sound += solves->solve[s].sound;
     for (int q = 0; q < BENCH_SOLVE_QUANTITIES; q++)
       solves->solve[s].value[q] = isnan(sample[s][q][0]) ? NAN : tool_median(settings->repeat, sample[s][q]);
-  return TOOL_GO_ON;
+  }
+  return sound ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "nothing was measured: each row is left out; the notes say why");
 }
 
 /* Makes the rows: Karst's, then the peers, which have started. */
