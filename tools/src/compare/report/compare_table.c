@@ -1,10 +1,9 @@
 /* compare_table.c - the rows of the results: plain numbers and texts from the JSON objects of the results file; see
  * compare_write.h. What an object does not have, or has as another type, is not known. */
-#include "config.h"
-
-#ifdef HAVE_JANSSON
 #include "tools/src/compare/report/compare_write.h"
+#include "tools/src/common/output.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +36,36 @@ static const struct source {
 
 const char *compare_number_name(enum compare_number number) { return sources[number].name; }
 
+bool compare_same_value(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
+
+bool compare_is_place(const struct compare_dimension *dimension)
+{
+  return strcmp(dimension->name, "device") == 0 || strcmp(dimension->name, "threads") == 0;
+}
+
+bool compare_same_method(const struct compare_table *table, const struct compare_row *a, const struct compare_row *b)
+{
+  for (size_t d = 0; d < table->dimensions; d++) {
+    const bool own = d == 0 && a->own_block && b->own_block; /* block is the first dimension */
+    if (!own && !compare_same_value(a->value[d], b->value[d])) return false;
+  }
+  return a->own_block == b->own_block;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+  for (; *a && *b; a++, b++)
+    if (*a != *b && !((*a == '-' || *a == '_') && (*b == '-' || *b == '_'))) return false;
+  return *a == *b;
+}
+
+size_t compare_find_dimension(const struct compare_table *table, const char *name)
+{
+  size_t d = 0;
+  while (d < table->dimensions && !same_name(table->dimension[d].name, name)) d++;
+  return d;
+}
+
 static const char *text_of(const json_t *object, const char *key)
 {
   const char *text = json_string_value(json_object_get(object, key));
@@ -49,16 +78,13 @@ static double number_of(const json_t *object, const char *key)
   return json_is_number(value) && isfinite(json_number_value(value)) ? json_number_value(value) : NAN;
 }
 
-/* A value of a case as text, which belongs to the line or to the table; NULL for any other JSON. */
-static const char *value_text(struct compare_table *table, const json_t *value)
+/* A value of a case as text; NULL for any other JSON. */
+static const char *value_text(const json_t *value)
 {
-  json_t *text = NULL;
   if (json_is_string(value)) return json_string_value(value);
   if (json_is_boolean(value)) return json_is_true(value) ? "yes" : "no";
-  if (json_is_integer(value)) text = json_sprintf("%" JSON_INTEGER_FORMAT, json_integer_value(value));
-  if (json_is_real(value)) text = json_sprintf("%g", json_real_value(value));
-  if (!text || json_array_append_new(table->kept, text)) return NULL;
-  return json_string_value(text);
+  if (json_is_integer(value)) return compare_text("%" JSON_INTEGER_FORMAT, json_integer_value(value));
+  return json_is_real(value) ? compare_text("%g", json_real_value(value)) : NULL;
 }
 
 /* The order of the columns: the block size first and the level last, as in the tables of Chen et al., and then where
@@ -73,16 +99,17 @@ static int rank(const char *name)
 }
 
 /* Adds a dimension where its rank says, unless it is there. */
-static bool add_dimension(struct compare_table *table, const char *name)
+static void add_dimension(struct compare_table *table, const char *name)
 {
-  if (compare_find_dimension(table, name) < table->dimensions) return true;
-  struct compare_dimension *grown = realloc(table->dimension, (table->dimensions + 1) * sizeof *grown);
-  if (!grown) return false;
-  size_t at = table->dimensions++;
+  if (compare_find_dimension(table, name) < table->dimensions) return;
+  struct compare_dimension *grown = compare_room(table->dimensions + 1, sizeof *grown);
+  size_t at = 0;
+  for (; at < table->dimensions && rank(table->dimension[at].name) <= rank(name); at++)
+    grown[at] = table->dimension[at];
+  grown[at].name = name;
+  for (; at < table->dimensions; at++) grown[at + 1] = table->dimension[at];
   table->dimension = grown;
-  for (; at > 0 && rank(grown[at - 1].name) > rank(name); at--) grown[at] = grown[at - 1];
-  grown[at] = (struct compare_dimension){.name = name};
-  return true;
+  table->dimensions++;
 }
 
 static bool is_scalar(const json_t *value)
@@ -91,25 +118,14 @@ static bool is_scalar(const json_t *value)
 }
 
 /* Adds what this object of a case tells of; options are an object of their own. */
-static bool add_dimensions(struct compare_table *table, const json_t *object)
+static void add_dimensions(struct compare_table *table, const json_t *object)
 {
   void *i = json_object_iter((json_t *)object);
   for (; i; i = json_object_iter_next((json_t *)object, i)) {
     const char *name = json_object_iter_key(i);
     const bool is_case = strcmp(name, "matrix") != 0 && strcmp(name, "options") != 0;
-    if (is_case && is_scalar(json_object_iter_value(i)) && !add_dimension(table, name)) return false;
+    if (is_case && is_scalar(json_object_iter_value(i))) add_dimension(table, name);
   }
-  return true;
-}
-
-static bool make_dimensions(struct compare_table *table, const struct compare_set *set)
-{
-  bool made = add_dimension(table, "block");
-  for (size_t i = 0; i < set->count && made; i++) {
-    const json_t *known = json_object_get(set->line[i], "case");
-    made = add_dimensions(table, known) && add_dimensions(table, json_object_get(known, "options"));
-  }
-  return made;
 }
 
 /* Which matrix this is; a new one is added. */
@@ -156,27 +172,31 @@ static void read_numbers(struct compare_row *row)
   if (!isfinite(number[COMPARE_TOTAL])) number[COMPARE_TOTAL] = NAN;
 }
 
-/* Reads the line of a row whose values are all NULL. */
 static void read_row(struct compare_table *table, struct compare_row *row)
 {
+  static const struct {
+    bool of_solve;
+    const char *key;
+  } words[COMPARE_WORDS] = {[COMPARE_REASON] = {true, "reason"},
+                            [COMPARE_VERSION] = {false, "version"},
+                            [COMPARE_HOST] = {false, "host"},
+                            [COMPARE_DEVICE_NAME] = {true, "device_name"},
+                            [COMPARE_STARTED] = {false, "started"}};
   const json_t *line = row->line, *known = json_object_get(line, "case"), *options = json_object_get(known, "options");
   const json_t *solve = json_object_get(line, "solve");
   row->outcome = compare_find_outcome(text_of(line, "outcome"));
   if (line && row->outcome == OUTCOME_NOT_RUN) row->outcome = OUTCOME_FAILED;
   row->matrix = line ? matrix_of(table, known) : SIZE_MAX;
   row->sentence = text_of(line, "sentence");
-  row->version = text_of(line, "version");
-  row->host = text_of(line, "host");
-  row->started = text_of(line, "started");
-  row->reason = text_of(solve, "reason");
-  row->device_name = text_of(solve, "device_name");
+  for (int i = 0; i < COMPARE_WORDS; i++) row->word[i] = text_of(words[i].of_solve ? solve : line, words[i].key);
+  row->value = compare_room(table->dimensions, sizeof *row->value);
   for (size_t d = 0; d < table->dimensions; d++) {
     const char *name = table->dimension[d].name;
     const json_t *value = json_object_get(known, name);
-    row->value[d] = value_text(table, is_scalar(value) ? value : json_object_get(options, name));
+    row->value[d] = value_text(is_scalar(value) ? value : json_object_get(options, name));
   }
   row->own_block = line && !row->value[0];
-  if (row->own_block) row->value[0] = value_text(table, json_object_get(solve, "block"));
+  if (row->own_block) row->value[0] = value_text(json_object_get(solve, "block"));
   read_numbers(row);
   table->outcomes[row->outcome]++;
 }
@@ -201,12 +221,11 @@ static bool is_before(const char *a, const char *b)
 }
 
 /* Lists the values of a dimension that occur. */
-static bool list_values(struct compare_table *table, size_t d)
+static void list_values(const struct compare_table *table, size_t d)
 {
   struct compare_dimension *dimension = &table->dimension[d];
   bool everywhere = true;
-  dimension->value = calloc(table->rows + 1, sizeof *dimension->value);
-  if (!dimension->value) return false;
+  dimension->value = compare_room(table->rows, sizeof *dimension->value);
   for (size_t i = 0; i < table->rows; i++) {
     const char *value = table->row[i].value[d];
     size_t v = 0;
@@ -218,49 +237,68 @@ static bool list_values(struct compare_table *table, size_t d)
     dimension->value[v] = value;
   }
   dimension->is_said = everywhere && dimension->values == 1;
-  return true;
+}
+
+static void choose(struct compare_choice *choice, const struct compare_row *row)
+{
+  const double total = row->number[COMPARE_TOTAL];
+  choice->cases++;
+  if (row->outcome != OUTCOME_CONVERGED || !isfinite(total)) return;
+  choice->converged++;
+  if (!choice->best || total < choice->best->number[COMPARE_TOTAL]) {
+    choice->second = choice->best;
+    choice->best = row;
+  } else if (!choice->second || total < choice->second->number[COMPARE_TOTAL])
+    choice->second = row;
+  if (!choice->slowest || total > choice->slowest->number[COMPARE_TOTAL]) choice->slowest = row;
 }
 
 int compare_table_make(struct compare_table *table, const struct compare_set *set)
 {
-  *table = (struct compare_table){.baseline = set->baseline, .kept = json_array()};
-  table->row = calloc(set->count + 1, sizeof *table->row);
-  table->matrix = calloc(set->count + 1, sizeof *table->matrix);
-  bool made = table->kept && table->row && table->matrix && make_dimensions(table, set);
-  for (size_t i = 0; i < set->count && made; i++) {
-    struct compare_row *row = &table->row[i];
-    row->line = set->line[i];
-    row->place = i;
-    row->value = calloc(table->dimensions, sizeof *row->value);
-    made = row->value != NULL;
-    if (!made) break;
-    table->rows++;
-    read_row(table, row);
+  *table = (struct compare_table){.rows = set->count, .baseline = set->baseline};
+  table->row = compare_room(set->count, sizeof *table->row);
+  table->matrix = compare_room(set->count, sizeof *table->matrix);
+  add_dimension(table, "block");
+  for (size_t i = 0; i < set->count; i++) {
+    const json_t *known = json_object_get(set->line[i], "case");
+    add_dimensions(table, known);
+    add_dimensions(table, json_object_get(known, "options"));
   }
-  if (made) share_blocks(table);
-  for (size_t d = 0; d < table->dimensions && made; d++) made = list_values(table, d);
-  return made ? compare_speed_ups(table) : tool_fail_memory("the table");
+  for (size_t i = 0; i < set->count; i++) {
+    table->row[i].line = set->line[i];
+    table->row[i].place = i;
+    read_row(table, &table->row[i]);
+  }
+  share_blocks(table);
+  for (size_t d = 0; d < table->dimensions; d++) list_values(table, d);
+  table->choice = compare_room(table->matrices, sizeof *table->choice);
+  for (size_t i = 0; i < table->rows; i++)
+    if (table->row[i].line) choose(&table->choice[table->row[i].matrix], &table->row[i]);
+  return compare_speed_ups(table);
 }
 
-void compare_table_free(struct compare_table *table)
+/* Prints the table into a nameless file, which takes its place when it is whole, or on standard output, which
+ * tool_finish looks at. */
+static int print_table(const struct compare_table *table, const char *path,
+                       int (*print)(FILE *file, const struct compare_table *table))
 {
-  for (size_t i = 0; i < table->rows; i++) free((void *)table->row[i].value);
-  for (size_t d = 0; d < table->dimensions; d++) free((void *)table->dimension[d].value);
-  free(table->row);
-  free(table->dimension);
-  free((void *)table->matrix);
-  json_decref(table->kept);
+  if (strcmp(path, "-") == 0) return print(stdout, table);
+  FILE *file = tmpfile();
+  if (!file) return tool_fail(TOOL_FAILED, "%s: cannot create its temporary file: %s", path, strerror(errno));
+  int status = print(file, table);
+  if (status == TOOL_GO_ON && (fflush(file) != 0 || ferror(file)))
+    status = tool_fail(TOOL_FAILED, "%s: cannot write its temporary file; is the disk full?", path);
+  if (status == TOOL_GO_ON) status = tool_write_whole(file, path);
+  fclose(file);
+  return status;
 }
 
 int compare_write_table(const struct compare_set *set, const char *path,
                         int (*print)(FILE *file, const struct compare_table *table))
 {
   struct compare_table table;
-  FILE *file;
   int status = compare_table_make(&table, set);
-  if (status == TOOL_GO_ON) status = compare_open(path, &file);
-  if (status == TOOL_GO_ON) status = compare_close(file, path, print(file, &table));
-  compare_table_free(&table);
+  if (status == TOOL_GO_ON) status = print_table(&table, path, print);
+  compare_free();
   return status;
 }
-#endif

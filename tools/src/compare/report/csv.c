@@ -1,10 +1,8 @@
 /* csv.c - a line for each case, in the order of the plan, after a header (RFC 4180). What is not known is
  * empty. Times are in seconds, memory in bytes; numbers are as precise as the results file has them. */
-#include "config.h"
-
-#ifdef HAVE_JANSSON
 #include "tools/src/compare/report/compare_write.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A field, between quotes where it has to be. */
@@ -36,7 +34,6 @@ static void print_header(FILE *file, const struct compare_table *table)
 
 static void print_row(FILE *file, const struct compare_table *table, const struct compare_row *row)
 {
-  const char *const texts[] = {row->reason, row->version, row->host, row->device_name, row->started};
   print_field(file, row->line ? table->matrix[row->matrix] : "");
   for (size_t d = 0; d < table->dimensions; d++) {
     fputc(',', file);
@@ -45,13 +42,12 @@ static void print_row(FILE *file, const struct compare_table *table, const struc
   fprintf(file, ",%s,", compare_outcome_word(row->outcome));
   print_field(file, row->sentence);
   for (int i = 0; i < COMPARE_NUMBERS; i++) {
-    char number[COMPARE_DIGITS];
-    compare_format(number, "%.12g", row->number[i]);
-    fprintf(file, ",%s", number);
-  }
-  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     fputc(',', file);
-    print_field(file, texts[i]);
+    if (isfinite(row->number[i])) fprintf(file, "%.12g", row->number[i]);
+  }
+  for (int i = 0; i < COMPARE_WORDS; i++) {
+    fputc(',', file);
+    print_field(file, row->word[i]);
   }
   fputs("\r\n", file);
 }
@@ -67,4 +63,3 @@ int compare_write_csv(const struct compare_set *set, const char *path)
 {
   return compare_write_table(set, path, print_csv);
 }
-#endif

@@ -1,9 +1,6 @@
 /* json.c - one JSON object of everything: how many cases have which outcome, what the cases differ in, and the
  * lines of the results file in the order of the plan, each with the numbers that follow from others. A history of more
  * than a few points is left out. */
-#include "config.h"
-
-#ifdef HAVE_JANSSON
 #include "tools/src/compare/report/compare_write.h"
 
 #include <math.h>
@@ -75,4 +72,3 @@ int compare_write_json(const struct compare_set *set, const char *path)
 {
   return compare_write_table(set, path, print_json);
 }
-#endif

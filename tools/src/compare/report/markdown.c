@@ -1,8 +1,5 @@
-/* markdown.c - a table for each matrix as Chen et al. lay theirs out, with footnotes for the cases that failed;
- * what has one value for all cases of a table is said above it. */
-#include "config.h"
-
-#ifdef HAVE_JANSSON
+/* markdown.c - a table for each matrix as Chen et al. lay theirs out, with footnotes for the cases that failed; what
+ * has one value for all cases of a table is said above it. */
 #include "tools/src/compare/report/compare_write.h"
 #include "tools/src/common/text.h"
 
@@ -24,48 +21,26 @@ static size_t note_of(struct notes *notes, const struct compare_row *row)
   return n + 1;
 }
 
-static void print_outcomes(FILE *file, const struct compare_table *table)
+/* Prints a text between two that are Markdown. */
+static void print_between(FILE *file, const char *before, const char *text, const char *behind)
 {
-  fprintf(file, "%zu case%s of %zu matri%s", table->rows, table->rows == 1 ? "" : "s", table->matrices,
-          table->matrices == 1 ? "x" : "ces");
-  for (int i = 0, some = 0; i < OUTCOME_COUNT; i++) {
-    if (table->outcomes[i] == 0) continue;
-    fprintf(file, "%s%zu %s", some++ ? ", " : ": ", table->outcomes[i], compare_outcome_word((enum compare_outcome)i));
-  }
-  fputs(".\n", file);
+  fputs(before, file);
+  compare_print_markdown(file, text);
+  fputs(behind, file);
 }
 
 /* "Karst 0.2.0 on HOST, 2026-11-23", as far as the lines agree. */
 static void print_origin(FILE *file, const struct compare_table *table)
 {
-  const char *version = compare_common(table, compare_version_of), *host = compare_common(table, compare_host_of),
-             *first, *last;
+  size_t versions, hosts;
+  const char *version = compare_all_words(table, COMPARE_VERSION, &versions), *first, *last;
+  const char *host = compare_all_words(table, COMPARE_HOST, &hosts);
   compare_dates(table, &first, &last);
-  fputs("Karst ", file);
-  compare_print_markdown(file, *version ? version : "of several versions");
-  fputs(" on ", file);
-  compare_print_markdown(file, *host ? host : "several hosts");
-  fprintf(file, ", %.10s", first);
+  print_between(file, "Karst ", versions == 1 ? version : "of several versions", " on ");
+  print_between(file, "", hosts == 1 ? host : "several hosts", ", ");
+  fprintf(file, "%.10s", first);
   if (strncmp(first, last, 10) != 0) fprintf(file, " to %.10s", last);
   fputs(".\n", file);
-}
-
-/* What has one value: for all cases, or, where said is not NULL, for those of a table alone. */
-static void print_said(FILE *file, const struct compare_table *table, const struct compare_layout *layout)
-{
-  bool some = false;
-  for (size_t d = 0; d < table->dimensions; d++) {
-    const struct compare_dimension *dimension = &table->dimension[d];
-    const char *value = layout ? layout->said[d] : dimension->is_said ? dimension->value[0] : NULL;
-    if (!value || (layout && (dimension->is_said || !layout->is_said[d]))) continue;
-    fputs(some ? ", " : layout ? "With " : "All with ", file);
-    compare_print_markdown(file, compare_title(dimension));
-    fputc(' ', file);
-    compare_print_markdown(file, value);
-    some = true;
-  }
-  if (some) fputs(".\n", file);
-  if (some && layout) fputc('\n', file);
 }
 
 /* The text of a cell as it is written; line 0 is the head. The caller frees it; NULL: no memory. */
@@ -79,9 +54,8 @@ static char *cell_text(const struct compare_layout *layout, size_t line, size_t 
   if (!cell)
     compare_print_markdown(stream, layout->column[column].title);
   else {
-    if (cell->is_best) fputs("**", stream);
-    compare_print_markdown(stream, cell->text ? cell->text : *cell->number ? cell->number : "-");
-    if (cell->is_best) fputs("**", stream);
+    const char *mark = cell->is_best ? "**" : "";
+    print_between(stream, mark, cell->text ? cell->text : "-", mark);
     if (cell->failed && *cell->failed->sentence) fprintf(stream, "[^%zu]", note_of(notes, cell->failed));
   }
   if (fclose(stream) == 0) return text;
@@ -98,119 +72,81 @@ static void print_padded(FILE *file, const char *text, int width, bool is_text)
     fprintf(file, " %*s%s |", pad, "", text);
 }
 
-/* How wide a column is; text: [lines + 1 of the head][columns]. */
-static int column_width(const struct compare_layout *layout, char *const *text, size_t column)
-{
-  int width = 3;
-  for (size_t line = 0; line <= layout->lines; line++) {
-    const int own = (int)tool_utf8_count(text[line * layout->columns + column]);
-    if (own > width) width = own;
-  }
-  return width;
-}
-
 /* Writes the rule below the head, which says how the columns are aligned. */
-static void print_rule(FILE *file, const struct compare_layout *layout, char *const *text)
+static void print_rule(FILE *file, const struct compare_layout *layout, const int *width)
 {
   fputc('|', file);
   for (size_t c = 0; c < layout->columns; c++) {
     if (!layout->column[c].is_shown) continue;
     fputc(layout->column[c].is_text ? ':' : '-', file);
-    for (int i = column_width(layout, text, c); i > 0; i--) fputc('-', file);
+    for (int i = width[c]; i > 0; i--) fputc('-', file);
     fputs(layout->column[c].is_text ? "-|" : ":|", file);
   }
   fputc('\n', file);
 }
 
 /* Writes the cells so that columns stand below each other in a terminal too. */
-static void print_cells(FILE *file, const struct compare_layout *layout, char *const *text)
-{
-  for (size_t line = 0; line <= layout->lines; line++) {
-    fputc('|', file);
-    for (size_t c = 0; c < layout->columns; c++)
-      if (layout->column[c].is_shown)
-        print_padded(file, text[line * layout->columns + c], column_width(layout, text, c), layout->column[c].is_text);
-    fputc('\n', file);
-    if (line == 0) print_rule(file, layout, text);
-  }
-}
-
 static int print_lines(FILE *file, const struct compare_layout *layout, struct notes *notes)
 {
-  const size_t count = (layout->lines + 1) * layout->columns;
-  char **text = calloc(count, sizeof *text);
-  bool made = text != NULL;
+  const size_t columns = layout->columns, count = (layout->lines + 1) * columns;
+  char **text = compare_room(count, sizeof *text);
+  int *width = compare_room(columns, sizeof *width);
+  bool made = true;
   for (size_t i = 0; i < count && made; i++) {
-    text[i] = layout->column[i % layout->columns].is_shown
-                  ? cell_text(layout, i / layout->columns, i % layout->columns, notes)
-                  : strdup("");
+    if (!layout->column[i % columns].is_shown) continue;
+    text[i] = cell_text(layout, i / columns, i % columns, notes);
     made = text[i] != NULL;
+    const int own = made && tool_utf8_count(text[i]) > 3 ? (int)tool_utf8_count(text[i]) : 3;
+    if (own > width[i % columns]) width[i % columns] = own;
   }
-  if (made) print_cells(file, layout, text);
-  for (size_t i = 0; i < count && text; i++) free(text[i]);
-  free((void *)text);
+  for (size_t line = 0; line <= layout->lines && made; line++) {
+    fputc('|', file);
+    for (size_t c = 0; c < columns; c++)
+      if (layout->column[c].is_shown) print_padded(file, text[line * columns + c], width[c], layout->column[c].is_text);
+    fputc('\n', file);
+    if (line == 0) print_rule(file, layout, width);
+  }
+  for (size_t i = 0; i < count; i++) free(text[i]);
   return made ? TOOL_GO_ON : tool_fail_memory("a table");
 }
 
 static int print_matrix(FILE *file, const struct compare_table *table, size_t matrix, struct notes *notes)
 {
-  struct compare_layout layout;
-  int status = compare_layout_make(&layout, table, matrix, 1);
-  if (status == TOOL_GO_ON) {
-    fputs("\n## ", file);
-    compare_print_markdown(file, table->matrix[matrix]);
-    fputs("\n\n", file);
-    print_said(file, table, &layout);
-    status = print_lines(file, &layout, notes);
-  }
-  compare_layout_free(&layout);
-  return status;
+  const struct compare_layout layout = compare_layout_make(table, matrix, 1);
+  const char *said = compare_said(table, &layout);
+  print_between(file, "\n## ", table->matrix[matrix], "\n\n");
+  if (*said) print_between(file, "With ", said, ".\n\n");
+  return print_lines(file, &layout, notes);
 }
 
 static int print_auto(FILE *file, const struct compare_table *table, struct notes *notes)
 {
-  struct compare_auto found;
-  int status = compare_auto_make(&found, table);
-  if (status == TOOL_GO_ON && found.layout.lines > 0) {
-    fputs("\n## auto against the best fixed choice\n\n", file);
-    compare_auto_sentence(file, &found);
-    fputs("\n\n", file);
-    status = print_lines(file, &found.layout, notes);
-  }
-  compare_layout_free(&found.layout);
-  return status;
-}
-
-static int print_all(FILE *file, const struct compare_table *table, struct notes *notes)
-{
-  int status = TOOL_GO_ON;
-  print_outcomes(file, table);
-  if (table->rows > table->outcomes[OUTCOME_NOT_RUN]) print_origin(file, table);
-  print_said(file, table, NULL);
-  if (table->baseline) {
-    fputs("A speed-up is the time with ", file);
-    compare_print_markdown(file, table->baseline);
-    fputs(" over the time of the case.\n", file);
-  }
-  fputs("A time is that of set-up and solve, without reading; fill is the entries of the factors over those stored in "
-        "the file;\nlevel sets are those of the lower and of the upper factor; the residual is the true relative "
-        "one. The fastest time of each matrix is bold.\n",
-        file);
-  if (status == TOOL_GO_ON) status = print_auto(file, table, notes);
-  for (size_t m = 0; m < table->matrices && status == TOOL_GO_ON; m++) status = print_matrix(file, table, m, notes);
-  for (size_t n = 0; n < notes->count && status == TOOL_GO_ON; n++) {
-    fprintf(file, "%s[^%zu]: ", n == 0 ? "\n" : "", n + 1);
-    compare_print_markdown(file, notes->row[n]->sentence);
-    fputc('\n', file);
-  }
-  return status;
+  const char *sentence;
+  const struct compare_layout layout = compare_auto_make(table, &sentence);
+  if (layout.lines == 0) return TOOL_GO_ON;
+  fprintf(file, "\n## auto against the best fixed choice\n\n%s\n\n", sentence);
+  return print_lines(file, &layout, notes);
 }
 
 static int print_markdown(FILE *file, const struct compare_table *table)
 {
-  struct notes notes = {.row = calloc(table->rows + 1, sizeof *notes.row)};
-  const int status = notes.row ? print_all(file, table, &notes) : tool_fail_memory("the footnotes");
-  free((void *)notes.row);
+  struct notes notes = {.row = compare_room(table->rows, sizeof *notes.row)};
+  const char *outcomes = compare_outcomes(table), *said = compare_said(table, NULL);
+  fprintf(file, "%s%s%s.\n", compare_count(table), *outcomes ? ": " : "", outcomes);
+  if (table->rows > table->outcomes[OUTCOME_NOT_RUN]) print_origin(file, table);
+  if (*said) print_between(file, "All with ", said, ".\n");
+  if (table->baseline)
+    print_between(file, "A speed-up is the time with ", table->baseline, " over the time of the case.\n");
+  fputs("A time is that of set-up and solve, without reading; fill is the entries of the factors over those stored in "
+        "the file;\nlevel sets are those of the lower and of the upper factor; the residual is the true relative "
+        "one. The fastest time of each matrix is bold.\n",
+        file);
+  int status = print_auto(file, table, &notes);
+  for (size_t m = 0; m < table->matrices && status == TOOL_GO_ON; m++) status = print_matrix(file, table, m, &notes);
+  for (size_t n = 0; n < notes.count && status == TOOL_GO_ON; n++) {
+    fprintf(file, "%s[^%zu]: ", n == 0 ? "\n" : "", n + 1);
+    print_between(file, "", notes.row[n]->sentence, "\n");
+  }
   return status;
 }
 
@@ -218,4 +154,3 @@ int compare_write_markdown(const struct compare_set *set, const char *path)
 {
   return compare_write_table(set, path, print_markdown);
 }
-#endif

@@ -4,9 +4,6 @@
  * optimization software with performance profiles, Math. Program. 91, 2002); matrices that no method solved do not
  * count. At most COMPARE_CURVES are drawn: of a matrix the fastest, of the profile those with the largest sum of
  * fastest time over own time. The page lists the names of the curves, which the picture numbers. */
-#include "config.h"
-
-#ifdef HAVE_JANSSON
 #include "tools/src/compare/report/compare_write.h"
 #include "tools/src/common/gnuplot.h"
 #include "tools/src/common/text.h"
@@ -41,6 +38,7 @@ struct drawing {
   enum compare_picture picture;
   const struct compare_table *table;
   size_t matrix;
+  const char *path;
   struct tool_gnuplot plot;
   struct compare_legend *legend;
   const struct compare_row *curve[COMPARE_CURVES]; /* a case of each */
@@ -48,19 +46,17 @@ struct drawing {
   size_t x;                                        /* the dimension along the axis, or the number of dimensions */
 };
 
-static void write_point(struct drawing *d, double x, double y)
+static void write_point(const struct drawing *d, double x, double y)
 {
-  char text[2][COMPARE_DIGITS];
-  compare_format(text[0], "%.6g", x);
-  compare_format(text[1], "%.6g", y);
-  fprintf(d->plot.script, "%s %s\n", *text[0] ? text[0] : "NaN", *text[1] ? text[1] : "NaN");
+  const char *first = compare_format("%.6g", x), *second = compare_format("%.6g", y);
+  fprintf(d->plot.script, "%s %s\n", first ? first : "NaN", second ? second : "NaN");
 }
 
 /* Begins the picture. */
-static int begin(struct drawing *d, const char *path, int width, int height)
+static int begin(struct drawing *d, int width, int height)
 {
   const struct compare_picture_kind *kind = &compare_pictures[d->picture];
-  const int status = tool_gnuplot_begin(&d->plot, path, width, height);
+  const int status = tool_gnuplot_begin(&d->plot, d->path, width, height);
   if (status != TOOL_GO_ON) return status;
   d->legend->drawn = true;
   fprintf(d->plot.script,
@@ -73,7 +69,7 @@ static int begin(struct drawing *d, const char *path, int width, int height)
 /* Plots the blocks of the data as curves, and ends the picture. */
 static int plot_curves(struct drawing *d)
 {
-  fprintf(d->plot.script, "plot for [c=0:%zu] $curves index c using 1:2 %s linetype c+1 title ''.(c+1)\n",
+  fprintf(d->plot.script, "EOD\nplot for [c=0:%zu] $curves index c using 1:2 %s linetype c+1 title ''.(c+1)\n",
           d->legend->curves - 1, compare_pictures[d->picture].style);
   return tool_gnuplot_end(&d->plot);
 }
@@ -115,7 +111,7 @@ static const struct compare_row *next_curve(const struct drawing *d)
   return fastest;
 }
 
-/* NaN for a value that is not there or is no number. */
+/* NaN for a value that is not known or is no number. */
 static double axis_number(const char *text)
 {
   char *end;
@@ -137,7 +133,7 @@ static bool differ(const struct drawing *d)
 }
 
 /* Writes the residuals of a case over that of the start, from the first iteration on where the axis is logarithmic. */
-static void write_history(struct drawing *d, const struct compare_row *row, bool logarithmic)
+static void write_history(const struct drawing *d, const struct compare_row *row, bool logarithmic)
 {
   const json_t *history = json_object_get(row->line, "history");
   const double start = json_number_value(json_array_get(json_array_get(history, 0), 1));
@@ -150,55 +146,54 @@ static void write_history(struct drawing *d, const struct compare_row *row, bool
 
 /* Writes the cases of a curve in the order of the values of dimension x. A time without such a value is a line from end
  * to end. */
-static void write_cases(struct drawing *d, const struct compare_row *curve)
+static void write_cases(const struct drawing *d, const struct compare_row *curve)
 {
   const struct compare_dimension *axis = &d->table->dimension[d->x];
   for (size_t v = 0; v <= axis->values; v++) /* the last round is for cases without such a value */
     for (size_t i = 0; i < d->table->rows; i++) {
       const struct compare_row *row = &d->table->row[i];
-      const double y = row->number[d->picture == COMPARE_FILL_PICTURE ? COMPARE_ITERATIONS : COMPARE_TOTAL];
+      const double x = axis_number(row->value[d->x]), y = row->number[COMPARE_TOTAL];
       if (!has_data(d, row) || !same_curve(d, row, curve)) continue;
       if (!compare_same_value(row->value[d->x], v < axis->values ? axis->value[v] : NULL)) continue;
       if (d->picture == COMPARE_FILL_PICTURE)
-        write_point(d, row->number[COMPARE_FILL_FILE], y);
-      else if (isfinite(axis_number(row->value[d->x])))
-        write_point(d, axis_number(row->value[d->x]), y);
+        write_point(d, row->number[COMPARE_FILL_FILE], row->number[COMPARE_ITERATIONS]);
+      else if (isfinite(x))
+        write_point(d, x, y);
       else
         for (size_t w = 0; w < axis->values; w++) write_point(d, axis_number(axis->value[w]), y);
     }
 }
 
-static int draw_matrix(struct drawing *d, const char *path)
+static int draw_matrix(struct drawing *d)
 {
-  const size_t none = d->table->dimensions;
+  struct compare_legend *legend = d->legend;
   const bool history = d->picture == COMPARE_CONVERGENCE;
   double fewest = HUGE_VAL, most = 0;
-  d->x = history ? none : compare_find_dimension(d->table, "level");
-  if (!history && (d->x == none || !differ(d))) d->x = 0; /* the block size */
+  d->x = history ? d->table->dimensions : compare_find_dimension(d->table, "level");
+  if (!history && (d->x == d->table->dimensions || !differ(d))) d->x = 0; /* the block size */
   if (!history && !differ(d)) return TOOL_GO_ON;
-  for (size_t i = 0; i < none; i++)
+  for (size_t i = 0; i < d->table->dimensions; i++)
     d->left_out[i] = i == d->x || (d->picture != COMPARE_TIMES && compare_is_place(&d->table->dimension[i]));
-  for (const struct compare_row *row; d->legend->curves < COMPARE_CURVES && (row = next_curve(d));) {
-    compare_label(d->legend->label[d->legend->curves], d->table, row, d->left_out);
-    d->curve[d->legend->curves++] = row;
+  for (const struct compare_row *row; legend->curves < COMPARE_CURVES && (row = next_curve(d));) {
+    legend->label[legend->curves] = compare_label(d->table, row, d->left_out);
+    d->curve[legend->curves++] = row;
     fewest = fmin(fewest, row->number[COMPARE_ITERATIONS]);
     most = fmax(most, row->number[COMPARE_ITERATIONS]);
   }
   const bool logarithmic = most > 16 * fewest; /* else the best curves would be one line beside the axis */
-  const int status = d->legend->curves > 0 ? begin(d, path, 400, 290) : TOOL_GO_ON;
-  if (status != TOOL_GO_ON || !d->legend->drawn) return status;
+  const int status = legend->curves > 0 ? begin(d, 400, 290) : TOOL_GO_ON;
+  if (status != TOOL_GO_ON || !legend->drawn) return status;
   if (d->picture == COMPARE_TIMES && d->x == 0) fputs("set xlabel 'block size'\nset xtics auto\n", d->plot.script);
   if (history && logarithmic) fputs("set logscale x\n", d->plot.script);
   fputs("$curves << EOD\n", d->plot.script);
-  for (size_t c = 0; c < d->legend->curves; c++) {
-    write_point(d, NAN, NAN); /* so that no block is empty */
+  for (size_t c = 0; c < legend->curves; c++) {
+    fputs("NaN NaN\n", d->plot.script); /* so that no block is empty */
     if (history)
       write_history(d, d->curve[c], logarithmic);
     else
       write_cases(d, d->curve[c]);
     fputs("\n\n", d->plot.script);
   }
-  fputs("EOD\n", d->plot.script);
   return plot_curves(d);
 }
 
@@ -214,77 +209,71 @@ static int by_score(const void *a, const void *b)
   return x->row < y->row ? -1 : x->row > y->row; /* as they come in the plan */
 }
 
-/* The time of a case over the fastest of its matrix; infinite where it did not converge. fastest: [matrices]. */
-static double ratio_of(const struct compare_row *row, const double *fastest)
+/* The time of a case over the fastest of its matrix; infinite where it did not converge. */
+static double ratio_of(const struct compare_table *table, const struct compare_row *row)
 {
   if (!row->line || row->outcome != OUTCOME_CONVERGED || !isfinite(row->number[COMPARE_TOTAL])) return HUGE_VAL;
-  return row->number[COMPARE_TOTAL] / fastest[row->matrix];
+  return row->number[COMPARE_TOTAL] / table->choice[row->matrix].best->number[COMPARE_TOTAL];
 }
 
-/* Draws the profile; fastest has room for a number a matrix, method for one a row. gnuplot sorts the steps. */
-static int draw_profile(struct drawing *d, const char *path, double *fastest, struct method *method)
+/* Draws the profile. gnuplot sorts the steps. */
+static int draw_profile(struct drawing *d)
 {
   const struct compare_table *table = d->table;
+  const struct compare_row *const end = table->row + table->rows;
+  struct method *method = compare_room(table->rows, sizeof *method);
   size_t methods = 0, solved = 0;
   double most = 1;
-  for (size_t m = 0; m < table->matrices; m++) {
-    const struct compare_row *best = compare_choose(table, m).best;
-    fastest[m] = best ? best->number[COMPARE_TOTAL] : NAN;
-    solved += best != NULL;
-  }
-  for (const struct compare_row *row = table->row; row < table->row + table->rows; row++) {
-    const double ratio = ratio_of(row, fastest);
+  for (size_t m = 0; m < table->matrices; m++) solved += table->choice[m].best != NULL;
+  for (const struct compare_row *row = table->row; row < end; row++) {
+    const double ratio = ratio_of(table, row);
     size_t m = 0;
     if (!isfinite(ratio)) continue;
     while (m < methods && !compare_same_method(table, method[m].row, row)) m++;
-    if (m == methods) method[methods++] = (struct method){.row = row};
+    if (m == methods) method[methods++].row = row;
     method[m].score += 1 / ratio;
     most = fmax(most, ratio);
   }
   qsort(method, methods, sizeof *method, by_score);
   if (methods < 2 || solved < 2) return TOOL_GO_ON;
-  const int status = begin(d, path, 720, 400);
+  const int status = begin(d, 720, 400);
   if (status != TOOL_GO_ON) return status;
   fprintf(d->plot.script, "%s$curves << EOD\n", most < 20 ? "set logscale x 2\n" : "");
   for (size_t c = 0; c < methods && c < COMPARE_CURVES; c++) {
     d->left_out[0] = method[c].row->own_block; /* which differs from matrix to matrix */
-    compare_label(d->legend->label[d->legend->curves++], table, method[c].row, d->left_out);
+    d->legend->label[d->legend->curves++] = compare_label(table, method[c].row, d->left_out);
     write_point(d, 1, 0);
-    for (const struct compare_row *row = table->row; row < table->row + table->rows; row++)
-      if (isfinite(ratio_of(row, fastest)) && compare_same_method(table, method[c].row, row))
-        write_point(d, ratio_of(row, fastest), 100 / (double)solved);
+    for (const struct compare_row *row = table->row; row < end; row++)
+      if (isfinite(ratio_of(table, row)) && compare_same_method(table, method[c].row, row))
+        write_point(d, ratio_of(table, row), 100 / (double)solved);
     write_point(d, 1.05 * most, 0);
     fputs("\n\n", d->plot.script);
   }
-  fputs("EOD\n", d->plot.script);
   return plot_curves(d);
 }
 
 /* Draws a bar for each matrix, from the fastest to the slowest case that converged, with the runner-up. */
-static int draw_best(struct drawing *d, const char *path)
+static int draw_best(struct drawing *d)
 {
+  const struct compare_choice *choice = d->table->choice, *const end = choice + d->table->matrices;
   int bars = 0, y = 0;
   bool some = false;
-  for (size_t m = 0; m < d->table->matrices; m++) {
-    bars += compare_choose(d->table, m).converged > 0;
-    some = some || compare_choose(d->table, m).converged > 1;
+  for (const struct compare_choice *c = choice; c < end; c++) {
+    bars += c->converged > 0;
+    some = some || c->converged > 1;
   }
-  const int status = some ? begin(d, path, 720, 120 + 24 * bars) : TOOL_GO_ON;
+  const int status = some ? begin(d, 720, 120 + 24 * bars) : TOOL_GO_ON;
   if (status != TOOL_GO_ON || !some) return status;
   fprintf(d->plot.script, "set yrange [%d+0.4:0.6]\n$bars << EOD\n", -bars);
-  for (int is_second = 0; is_second < 2; is_second++) { /* a block of best and slowest, and one of runner-ups */
-    for (size_t m = 0; m < d->table->matrices; m++) {
-      const struct compare_choice choice = compare_choose(d->table, m);
-      const struct compare_row *first = is_second && choice.second ? choice.second : choice.best;
-      if (first) write_point(d, first->number[COMPARE_TOTAL], choice.slowest->number[COMPARE_TOTAL]);
-    }
-    fputs("\n\n", d->plot.script);
-  }
+  for (const struct compare_choice *c = choice; c < end; c++) /* best, slowest, runner-up */
+    if (c->best)
+      fprintf(d->plot.script, "%.6g %.6g %.6g\n", c->best->number[COMPARE_TOTAL], c->slowest->number[COMPARE_TOTAL],
+              (c->second ? c->second : c->best)->number[COMPARE_TOTAL]);
   fputs("EOD\nset ytics (", d->plot.script);
-  for (size_t m = 0; m < d->table->matrices; m++) {
-    const char *whole = compare_short_name(d->table->matrix[m]);
+  for (const struct compare_choice *c = choice; c < end; c++) {
+    const char *whole = compare_short_name(d->table->matrix[c - choice]);
     char name[80] = "";
-    if (!compare_choose(d->table, m).best) continue;
+    if (!c->best) continue;
     for (size_t i = 0, n = 0; i < tool_utf8_begin(whole, sizeof name / 2 - 1); i++) {
       name[n++] = whole[i];
       if (whole[i] == '%') name[n++] = '%'; /* a name of an axis is a format */
@@ -293,32 +282,19 @@ static int draw_best(struct drawing *d, const char *path)
     tool_gnuplot_text(&d->plot, name);
     fprintf(d->plot.script, " %d", y--);
   }
-  fputs(
-      ")\nplot $bars index 0 using 1:(-$0):($2-$1):(0) with vectors nohead linewidth 12 linecolor rgb '#c5d9e8' title "
-      "'converged', '' index 1 using 1:(-$0) with points pointtype 6 linecolor rgb '#d55e00' title 'runner-up', "
-      "'' index 0 using 1:(-$0) with points pointtype 7 linecolor rgb '#0072b2' title 'best'\n",
-      d->plot.script);
+  fputs(")\nplot $bars using 1:(-$0):($2-$1):(0) with vectors nohead linewidth 12 linecolor rgb '#c5d9e8' title "
+        "'converged', '' using 3:(-$0) with points pointtype 6 linecolor rgb '#d55e00' title 'runner-up', "
+        "'' using 1:(-$0) with points pointtype 7 linecolor rgb '#0072b2' title 'best'\n",
+        d->plot.script);
   return tool_gnuplot_end(&d->plot);
 }
 
 int compare_draw(enum compare_picture picture, const struct compare_table *table, size_t matrix, const char *path,
                  struct compare_legend *legend)
 {
-  struct drawing d = {.picture = picture, .table = table, .matrix = matrix, .legend = legend};
-  double *fastest = calloc(table->matrices + 1, sizeof *fastest);
-  struct method *method = calloc(table->rows + 1, sizeof *method);
-  d.left_out = calloc(table->dimensions + 1, sizeof *d.left_out);
+  struct drawing d = {.picture = picture, .table = table, .matrix = matrix, .path = path, .legend = legend};
+  d.left_out = compare_room(table->dimensions, sizeof *d.left_out);
   *legend = (struct compare_legend){0};
-  int status = TOOL_FAILED;
-  if (!fastest || !method || !d.left_out)
-    tool_fail_memory("a picture");
-  else if (picture == COMPARE_BEST)
-    status = draw_best(&d, path);
-  else
-    status = picture == COMPARE_PROFILE ? draw_profile(&d, path, fastest, method) : draw_matrix(&d, path);
-  free(fastest);
-  free(method);
-  free(d.left_out);
-  return status;
+  if (picture == COMPARE_BEST) return draw_best(&d);
+  return picture == COMPARE_PROFILE ? draw_profile(&d) : draw_matrix(&d);
 }
-#endif

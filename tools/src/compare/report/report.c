@@ -1,183 +1,118 @@
-/* report.c - the results as a page of HTML with pictures, in a folder: fills the places of template.c. The page needs
- * no network and no script, and the same lines give the same bytes. */
-#include "config.h"
-
-#ifdef HAVE_JANSSON
-#include "tools/src/compare/report/compare_write.h"
+/* report.c - the results as a page of HTML with pictures, in a folder: one column that a telephone shows too, tables
+ * with thin rules as in print, and nothing that colour alone says. The page needs no network and no script, and the
+ * same lines give the same bytes. Attributes have single quotes, which compare_html escapes in values. */
 #include "tools/src/common/output.h"
+#include "tools/src/common/text.h"
+#include "tools/src/compare/report/compare_write.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { VALUES = 40 };
-
-/* A page that is being written, and what the places of the template stand for at present. */
+/* A page that is being written. */
 struct page {
-  FILE *file;
-  const char *folder;
   const struct compare_table *table;
-  size_t matrix;
-  struct compare_choice choice; /* of the matrix */
-  size_t values;
-  struct {
-    const char *name;
-    char *text; /* NULL: no memory */
-    size_t length;
-  } value[VALUES];
-  int status;
+  const char *folder;
+  FILE *file;
 };
 
-/* Opens the text that @name@ will stand for, in place of the one before. NULL: no memory, which was reported. */
-static FILE *open_value(struct page *page, const char *name)
+// clang-format off
+static const char style[] =
+  "<style>\n:root{color-scheme:light}body{margin:0 auto;max-width:76rem;padding:1rem;font:16px/1.5 sans-serif}\n"
+  "h2{margin-top:3rem;padding-top:1rem;border-top:1px solid #d0d7de}p,figcaption{max-width:46rem}\n"
+  "h2,p,dd,li{overflow-wrap:anywhere}.soft,figcaption,dt,caption{color:#57606a}figcaption{font-size:.88rem}\n"
+  "dl{display:grid;grid-template-columns:minmax(min-content,1fr) 4fr;gap:.15rem 1.2rem}dd{margin:0}\n"
+  ".figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,21rem),1fr));gap:1.5rem}\n"
+  "ol,figure{margin:.3rem 0}img{width:100%;max-width:46rem;height:auto}.wide{overflow-x:auto}\n"
+  "table{border-collapse:collapse;font-size:.87rem;font-variant-numeric:tabular-nums}caption{text-align:left}\n"
+  "th,td{padding:.28rem .6rem;text-align:right;vertical-align:baseline;white-space:nowrap}\n"
+  "th[scope=row]{font-weight:400}thead th{border-bottom:1px solid;white-space:normal}\n"
+  "tbody+tbody tr:first-child>*{border-top:1px solid #d0d7de}\n"
+  ".t{text-align:left}.names .t{white-space:normal;overflow-wrap:anywhere;min-width:8.5rem}\n"
+  "td.best{background:#e4eff7;font-weight:700}tr:target>*{background:#fff4d6}\n"
+  "@media print{@page{size:landscape}body{max-width:none;padding:0;font-size:10pt}.wide{overflow:visible}\n"
+  "table{font-size:7.6pt}.figures{grid-template-columns:1fr 1fr 1fr}figure,tr{break-inside:avoid}}\n</style>\n";
+
+static const char reading[] =
+  "</section>\n<section id='reading'>\n<h2>How to read this page</h2>\n<dl>\n"
+  "<dt>time</dt><dd>Wall time of set-up and solve, without reading the matrix and moving it to a device. Where a "
+  "case was repeated, factorization and solve are medians. With auto they are the first ones, because its updates "
+  "may choose another method.</dd>\n"
+  "<dt>short times</dt><dd>Set-up is measured once and includes the first use of threads, files and memory. Below "
+  "about 20 ms, cases that do the same may differ by several times. Repeat them, with one thread each.</dd>\n"
+  "<dt>set-up</dt><dd>Ordering, symbolic analysis and factorization.</dd>\n"
+  "<dt>update + solve</dt><dd>Factorization and solve with new values on the same analysis: medians of "
+  "--repeat.</dd>\n"
+  "<dt>speed-up</dt><dd>The time of the same case with the values of the baseline, over the time of this case; "
+  "given where both have converged.</dd>\n"
+  "<dt>fill</dt><dd>The entries of the factors over those stored in the file, including zeros that fill up "
+  "blocks.</dd>\n"
+  "<dt>level sets</dt><dd>Of the lower and the upper factor: the steps of a sweep that wait for each other.</dd>\n"
+  "<dt>residual</dt><dd>The true residual |b - A x| over |b|, computed from the solution; the largest of several "
+  "devices.</dd>\n"
+  "<dt>b, k</dt><dd>The block size, and the level of fill.</dd>\n"
+  "</dl>\n</section>\n</body>\n</html>\n";
+// clang-format on
+
+static const char table_end[] = "</tbody></table>\n</div>\n";
+
+static const char *name_case(const struct page *page, const struct compare_row *row)
 {
-  size_t v = 0;
-  while (v < page->values && strcmp(page->value[v].name, name) != 0) v++;
-  if (v == page->values) page->value[page->values++].name = name;
-  free(page->value[v].text);
-  page->value[v].text = NULL;
-  FILE *stream = open_memstream(&page->value[v].text, &page->value[v].length);
-  if (!stream) page->status = tool_fail_memory("the report");
-  return stream;
+  return compare_html(row ? compare_label(page->table, row, NULL) : "none");
 }
 
-__attribute__((format(printf, 3, 4))) static void set(struct page *page, const char *name, const char *format, ...)
+static const char *number_of(const struct compare_row *row, enum compare_number number, const char *format)
 {
-  va_list arguments;
-  FILE *stream = open_value(page, name);
-  if (!stream) return;
-  va_start(arguments, format);
-  vfprintf(stream, format, arguments);
-  va_end(arguments);
-  fclose(stream);
+  if (number == COMPARE_TOTAL) return compare_html(row ? compare_time(row->number[number]) : NULL);
+  return compare_html(row ? compare_format(format, row->number[number]) : NULL);
 }
 
-static void set_number(struct page *page, const char *name, const char *format, double number)
+static const char *all_words(const struct page *page, enum compare_word word)
 {
-  char text[COMPARE_DIGITS];
-  compare_format(text, format, number);
-  set(page, name, "%s", text);
+  size_t count;
+  return compare_html(compare_all_words(page->table, word, &count));
 }
 
-/* All different texts of the rows, in their order. */
-static void set_texts(struct page *page, const char *name, const char *(*text)(const struct compare_row *row))
+static void print_head(const struct page *page)
 {
   const struct compare_table *table = page->table;
-  const char *before = "";
-  FILE *stream = open_value(page, name);
-  for (size_t i = 0; i < table->rows && stream; i++) {
-    const char *own = table->row[i].line ? text(&table->row[i]) : "";
-    size_t j = 0;
-    while (j < i && !(table->row[j].line && strcmp(text(&table->row[j]), own) == 0)) j++;
-    if (!*own || j < i) continue;
-    fprintf(stream, "%s%s", before, own);
-    before = "; ";
-  }
-  if (stream) fclose(stream);
-}
-
-/* What has one value: for all cases, or, with a layout, for all of a matrix and not for all cases. */
-static void set_shared(struct page *page, const char *name, const struct compare_layout *layout)
-{
-  const char *before = layout ? "; all with " : "";
-  FILE *stream = open_value(page, name);
-  if (stream && layout) fputs("The star marks the fastest time", stream);
-  for (size_t d = 0; d < page->table->dimensions && stream; d++) {
-    const struct compare_dimension *dimension = &page->table->dimension[d];
-    const char *value = layout ? layout->said[d] : dimension->is_said ? dimension->value[0] : NULL;
-    if (!value || (layout && (dimension->is_said || !layout->is_said[d]))) continue;
-    fprintf(stream, "%s%s %s", before, compare_title(dimension), value);
-    before = ", ";
-  }
-  if (stream) fclose(stream);
-}
-
-/* A case and its time. */
-static void set_case(struct page *page, const char *name, const char *time_name, const struct compare_row *row)
-{
-  char label[COMPARE_LABEL] = "none", time[COMPARE_DIGITS] = "";
-  if (row) {
-    compare_label(label, page->table, row, NULL);
-    compare_time(time, row->number[COMPARE_TOTAL]);
-  }
-  set(page, name, "%s", label);
-  set(page, time_name, "%s", time);
-}
-
-static const char *device_of(const struct compare_row *row) { return row->device_name; }
-
-/* Sets what the whole page has. */
-static void set_page(struct page *page)
-{
-  const struct compare_table *table = page->table;
-  const char *first, *last;
+  const char *first, *last, *cases = compare_count(table);
   compare_dates(table, &first, &last);
-  set(page, "cases", "%zu case%s of %zu matri%s", table->rows, table->rows == 1 ? "" : "s", table->matrices,
-      table->matrices == 1 ? "x" : "ces");
-  FILE *outcomes = open_value(page, "outcomes");
-  for (int i = 0, some = 0; i < OUTCOME_COUNT && outcomes; i++)
-    if (table->outcomes[i] > 0)
-      fprintf(outcomes, "%s%zu %s", some++ ? ", " : "", table->outcomes[i],
-              compare_outcome_word((enum compare_outcome)i));
-  if (outcomes) fclose(outcomes);
-  set_texts(page, "versions", compare_version_of);
-  set_texts(page, "hosts", compare_host_of);
-  set_texts(page, "devices", device_of);
-  set(page, "dates", "%s%s%s", first, strcmp(first, last) ? " to " : "", strcmp(first, last) ? last : "");
-  set_shared(page, "common", NULL);
-  set(page, "baseline", "%s", table->baseline ? table->baseline : "");
+  const bool one = strcmp(first, last) == 0;
+  fprintf(page->file,
+          "<!DOCTYPE html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n<meta name='viewport' "
+          "content='width=device-width,initial-scale=1'>\n" COMPARE_OWN_TITLE "%s</title>\n%s</head>\n<body>\n"
+          "<h1>Comparison of linear solvers</h1>\n<p>%s, by Karst: %s</p>\n<dl>\n<dt>Karst</dt><dd>%s</dd>\n"
+          "<dt>Host</dt><dd>%s</dd>\n<dt>Devices</dt><dd>%s</dd>\n<dt>Run</dt><dd>%s</dd>\n<dt>All cases</dt><dd>%s"
+          "</dd>\n<dt>Baseline of speed-ups</dt><dd>%s</dd>\n</dl>\n<p><a href='#failures'>Cases that did not converge"
+          "</a><br><a href='#reading'>How to read this page</a></p>\n",
+          cases, style, cases, compare_outcomes(table), all_words(page, COMPARE_VERSION), all_words(page, COMPARE_HOST),
+          all_words(page, COMPARE_DEVICE_NAME), compare_html(one ? first : compare_text("%s to %s", first, last)),
+          compare_html(compare_said(table, NULL)), compare_html(table->baseline));
 }
 
-/* The first number of this kind that a case of the matrix has. */
-static void set_fact(struct page *page, const char *name, enum compare_number number)
+static void print_choices(const struct page *page)
 {
-  double value = NAN;
-  for (size_t i = 0; i < page->table->rows && !isfinite(value); i++) {
-    const struct compare_row *row = &page->table->row[i];
-    if (row->line && row->matrix == page->matrix) value = row->number[number];
+  fputs("<section>\n<h2>Best choices</h2>\n<p>The case of each matrix that converged in the least time of set-up and "
+        "solve together, and the one after it.</p>\n<div class='wide' tabindex='0'>\n<table class='names'>\n<thead><tr>"
+        "<th class='t'>matrix</th><th>converged</th><th class='t'>best choice</th><th>time</th><th>iterations</th>"
+        "<th class='t'>runner-up</th><th>time</th><th>times the best</th></tr></thead>\n<tbody>\n",
+        page->file);
+  for (size_t m = 0; m < page->table->matrices; m++) {
+    const struct compare_choice *choice = &page->table->choice[m];
+    const struct compare_row *best = choice->best, *second = choice->second;
+    fprintf(page->file,
+            "<tr><th scope='row' class='t'><a href='#matrix-%zu'>%s</a></th><td>%zu of %zu</td><td class='t'>%s</td>"
+            "<td>%s</td><td>%s</td><td class='t'>%s</td><td>%s</td><td>%s</td></tr>\n",
+            m + 1, compare_html(compare_short_name(page->table->matrix[m])), choice->converged, choice->cases,
+            name_case(page, best), number_of(best, COMPARE_TOTAL, ""), number_of(best, COMPARE_ITERATIONS, "%.0f"),
+            name_case(page, second), number_of(second, COMPARE_TOTAL, ""),
+            compare_html(second ? compare_format("%.2f", second->number[COMPARE_TOTAL] / best->number[COMPARE_TOTAL])
+                                : NULL));
   }
-  set_number(page, name, "%.0f", value);
-}
-
-static void set_matrix(struct page *page, size_t m)
-{
-  page->matrix = m;
-  page->choice = compare_choose(page->table, m);
-  const struct compare_row *best = page->choice.best, *second = page->choice.second;
-  set(page, "number", "%zu", m + 1);
-  set(page, "path", "%s", page->table->matrix[m]);
-  set(page, "name", "%s", compare_short_name(page->table->matrix[m]));
-  set(page, "converged", "%zu of %zu", page->choice.converged, page->choice.cases);
-  set_fact(page, "rows", COMPARE_ROWS);
-  set_fact(page, "entries", COMPARE_FILE_ENTRIES);
-  set_case(page, "best", "best-time", best);
-  set_case(page, "second", "second-time", second);
-  set_number(page, "best-iterations", "%.0f", best ? best->number[COMPARE_ITERATIONS] : NAN);
-  set_number(page, "second-ratio", "%.2f", second ? second->number[COMPARE_TOTAL] / best->number[COMPARE_TOTAL] : NAN);
-}
-
-static void print_text(const struct page *page, const char *text)
-{
-  compare_print_html(page->file, *text ? text : "\xe2\x80\x93"); /* a dash */
-}
-
-/* Prints a part of the template. */
-static void print(const struct page *page, const char *part)
-{
-  while (*part) {
-    const size_t length = *part == '@' ? strspn(part + 1, "abcdefghijklmnopqrstuvwxyz-") : 0;
-    size_t v = 0;
-    while (v < page->values && !(strncmp(page->value[v].name, part + 1, length) == 0 && !page->value[v].name[length]))
-      v++;
-    if (length > 0 && part[length + 1] == '@' && v < page->values) {
-      print_text(page, page->value[v].text ? page->value[v].text : "");
-      part += length + 2;
-    } else
-      fputc(*part++, page->file);
-  }
+  fputs(table_end, page->file);
 }
 
 static void print_cell(const struct page *page, const struct compare_cell *cell, bool is_text, bool is_head)
@@ -187,151 +122,154 @@ static void print_cell(const struct page *page, const struct compare_cell *cell,
           : cell->is_best ? " class='best'"
                           : "");
   if (cell->failed) fprintf(page->file, "<a href='#case-%zu'>", cell->failed->place + 1);
-  if (cell->is_best) fputs("\xe2\x98\x85 ", page->file); /* a star */
-  print_text(page, cell->text ? cell->text : cell->number);
-  fprintf(page->file, "%s</t%c>", cell->failed ? "</a>" : "", is_head ? 'h' : 'd');
+  fprintf(page->file, "%s%s%s</t%c>", cell->is_best ? "\xe2\x98\x85 " : "" /* a star */, compare_html(cell->text),
+          cell->failed ? "</a>" : "", is_head ? 'h' : 'd');
 }
 
-/* Prints a table, which begins with this part of the template. */
-static void print_table(const struct page *page, const char *part, const struct compare_layout *layout)
+/* Prints the lines of a table, with a rule where the first value, the block size, changes. */
+static void print_table(const struct page *page, const struct compare_layout *layout)
 {
-  print(page, part);
   fputs("<thead><tr>", page->file);
-  for (size_t c = 0; c < layout->columns; c++) {
-    if (!layout->column[c].is_shown) continue;
-    fprintf(page->file, "<th%s>", layout->column[c].is_text ? " class='t'" : "");
-    print_text(page, layout->column[c].title);
-    fputs("</th>", page->file);
-  }
+  for (size_t c = 0; c < layout->columns; c++)
+    if (layout->column[c].is_shown)
+      fprintf(page->file, "<th%s>%s</th>", layout->column[c].is_text ? " class='t'" : "",
+              compare_html(layout->column[c].title));
   fputs("</tr></thead>\n<tbody>\n", page->file);
   for (size_t line = 0; line < layout->lines; line++) {
+    const struct compare_cell *cell = &layout->cell[line * layout->columns];
+    const bool begins = line > 0 && !compare_same_value(cell->text, cell[-(ptrdiff_t)layout->columns].text);
     bool is_first = true;
-    fputs(layout->is_section[line] ? "</tbody>\n<tbody>\n<tr>" : "<tr>", page->file);
+    fputs(begins ? "</tbody>\n<tbody>\n<tr>" : "<tr>", page->file);
     for (size_t c = 0; c < layout->columns; c++) {
       const struct compare_column *column = &layout->column[c];
-      if (!column->is_shown) continue;
-      print_cell(page, &layout->cell[line * layout->columns + c], column->is_text, is_first && column->is_text);
-      is_first = false;
+      if (column->is_shown) print_cell(page, &cell[c], column->is_text, is_first && column->is_text);
+      is_first = is_first && !column->is_shown;
     }
     fputs("</tr>\n", page->file);
   }
-  print(page, compare_page.table_end);
+  fputs(table_end, page->file);
 }
 
 /* Draws a picture, of the matrix if its kind is, and prints it with the names of its curves. */
-static void print_picture(struct page *page, enum compare_picture picture)
+static int print_picture(const struct page *page, enum compare_picture picture, size_t m)
 {
+  const struct compare_picture_kind *kind = &compare_pictures[picture];
+  const char *number = picture < COMPARE_OF_MATRIX ? "" : compare_text("-%zu", m + 1);
+  const char *name = compare_text("%s%s.svg", kind->name, number), *caption = compare_html(kind->caption);
   struct compare_legend legend;
-  char *path = malloc(strlen(page->folder) + 64), name[48];
-  snprintf(name, sizeof name, picture < COMPARE_OF_MATRIX ? "%s.svg" : "%s-%zu.svg", compare_pictures[picture].name,
-           page->matrix + 1);
-  set(page, "picture", "%s", name);
-  set(page, "caption", "%s", compare_pictures[picture].caption);
-  if (!path) page->status = tool_fail_memory("a picture");
-  if (page->status == TOOL_GO_ON) {
-    sprintf(path, "%s/%s", page->folder, name);
-    page->status = compare_draw(picture, page->table, page->matrix, path, &legend);
+  const int status = compare_draw(picture, page->table, m, compare_text("%s/%s", page->folder, name), &legend);
+  if (status != TOOL_GO_ON) return status;
+  if (!legend.drawn) {
+    fprintf(page->file,
+            "<p class='soft'>No picture %s: cases that converged are too few, or equal in what it shows.</p>\n", name);
+    return TOOL_GO_ON;
   }
-  free(path);
-  if (page->status != TOOL_GO_ON) return;
-  print(page, legend.drawn ? compare_page.figure : compare_page.missing);
-  for (size_t c = 0; c < legend.curves; c++) {
-    set(page, "curve", "%s", legend.label[c]);
-    print(page, compare_page.curve);
-  }
-  if (legend.drawn) print(page, compare_page.figure_end);
+  fprintf(page->file, "<figure><img src='%s' alt='%s'>\n<figcaption>%s<ol>", name, caption, caption);
+  for (size_t c = 0; c < legend.curves; c++) fprintf(page->file, "<li>%s</li>", compare_html(legend.label[c]));
+  fputs("</ol></figcaption></figure>\n", page->file);
+  return TOOL_GO_ON;
 }
 
-static void print_auto_section(struct page *page)
+static void print_auto(const struct page *page)
 {
-  struct compare_auto found;
-  page->status = compare_auto_make(&found, page->table);
-  FILE *stream = page->status == TOOL_GO_ON ? open_value(page, "auto") : NULL;
-  if (stream) {
-    compare_auto_sentence(stream, &found);
-    fclose(stream);
-    if (found.layout.lines > 0) print_table(page, compare_page.automatic, &found.layout);
-  }
-  compare_layout_free(&found.layout);
+  const char *sentence;
+  const struct compare_layout layout = compare_auto_make(page->table, &sentence);
+  if (layout.lines == 0) return;
+  fprintf(page->file,
+          "</section>\n<section>\n<h2>auto against the best fixed choice</h2>\n<p>The preconditioner that auto has "
+          "chosen, and the fastest of the others on the same matrix, solver and device. A time is that of the first "
+          "set-up and solve. %s</p>\n<div class='wide' tabindex='0'>\n<table class='names'>\n",
+          sentence);
+  print_table(page, &layout);
 }
 
-static void print_matrix_section(struct page *page, size_t m)
+/* The first number of this kind that a case of the matrix has. */
+static const char *find_fact(const struct page *page, size_t m, enum compare_number number)
 {
-  struct compare_layout layout;
-  set_matrix(page, m);
-  print(page, compare_page.matrix);
-  for (int p = COMPARE_OF_MATRIX; p < COMPARE_PICTURES; p++) print_picture(page, (enum compare_picture)p);
-  if (page->status != TOOL_GO_ON) return;
-  const struct compare_row *slowest = page->choice.slowest;
-  page->status = compare_layout_make(&layout, page->table, m, slowest && slowest->number[COMPARE_TOTAL] < 1 ? 1e-3 : 1);
-  if (page->status == TOOL_GO_ON) {
-    set_shared(page, "said", &layout);
-    print_table(page, compare_page.table, &layout);
-  }
-  compare_layout_free(&layout);
+  const struct compare_row *row = page->table->row, *end = row + page->table->rows;
+  while (row < end && !(row->line && row->matrix == m && isfinite(row->number[number]))) row++;
+  return number_of(row < end ? row : NULL, number, "%.0f");
 }
 
-static void print_failures(struct page *page)
+static int print_matrix(const struct page *page, size_t m)
 {
   const struct compare_table *table = page->table;
-  print(page, compare_page.failures);
-  for (const struct compare_row *row = table->row; row < table->row + table->rows; row++) {
-    if (!row->line || row->outcome == OUTCOME_CONVERGED) continue;
-    set(page, "case", "%zu", row->place + 1);
-    set(page, "case-matrix", "%s", row->matrix < table->matrices ? compare_short_name(table->matrix[row->matrix]) : "");
-    set_case(page, "case-label", "case-time", row);
-    set(page, "case-outcome", "%s", compare_outcome_word(row->outcome));
-    set(page, "case-sentence", "%s", row->sentence);
-    print(page, compare_page.failure);
-  }
-  print(page, compare_page.table_end);
+  const struct compare_choice *choice = &table->choice[m];
+  int status = TOOL_GO_ON;
+  fprintf(page->file,
+          "</section>\n<section id='matrix-%zu'>\n<h2>%s</h2>\n<p class='soft'>%s<br>%s rows, %s entries in the file; "
+          "%zu of %zu cases converged.</p>\n<p>Best choice: <strong>%s</strong>, %s, %s iterations.</p>\n"
+          "<div class='figures'>\n",
+          m + 1, compare_html(compare_short_name(table->matrix[m])), compare_html(table->matrix[m]),
+          find_fact(page, m, COMPARE_ROWS), find_fact(page, m, COMPARE_FILE_ENTRIES), choice->converged, choice->cases,
+          name_case(page, choice->best), number_of(choice->best, COMPARE_TOTAL, ""),
+          number_of(choice->best, COMPARE_ITERATIONS, "%.0f"));
+  for (int p = COMPARE_OF_MATRIX; p < COMPARE_PICTURES && status == TOOL_GO_ON; p++)
+    status = print_picture(page, (enum compare_picture)p, m);
+  if (status != TOOL_GO_ON) return status;
+  const bool is_fast = choice->slowest && choice->slowest->number[COMPARE_TOTAL] < 1;
+  const struct compare_layout layout = compare_layout_make(table, m, is_fast ? 1e-3 : 1);
+  const char *said = compare_said(table, &layout);
+  fprintf(page->file,
+          "</div>\n<div class='wide' tabindex='0'>\n<table><caption>The star marks the fastest time%s%s.</caption>\n",
+          *said ? "; all with " : "", *said ? compare_html(said) : "");
+  print_table(page, &layout);
+  return TOOL_GO_ON;
 }
 
-static void print_page(struct page *page)
+static void print_failures(const struct page *page)
 {
-  set_page(page);
-  print(page, compare_page.head);
-  for (size_t m = 0; m < page->table->matrices; m++) {
-    set_matrix(page, m);
-    print(page, compare_page.choice);
-  }
-  print(page, compare_page.table_end);
-  print_picture(page, COMPARE_BEST);
-  if (page->status == TOOL_GO_ON) print_auto_section(page);
-  print(page, compare_page.profile);
-  print_picture(page, COMPARE_PROFILE);
-  for (size_t m = 0; m < page->table->matrices && page->status == TOOL_GO_ON; m++) print_matrix_section(page, m);
+  const struct compare_table *table = page->table;
+  fputs("</section>\n<section id='failures'>\n<h2>Cases that did not converge</h2>\n<div class='wide' tabindex='0'>\n"
+        "<table class='names'>\n<thead><tr><th class='t'>matrix</th><th class='t'>case</th><th class='t'>outcome</th>"
+        "<th class='t'>what happened</th></tr></thead>\n<tbody>\n",
+        page->file);
+  for (const struct compare_row *row = table->row; row < table->row + table->rows; row++)
+    if (row->line && row->outcome != OUTCOME_CONVERGED)
+      fprintf(page->file,
+              "<tr id='case-%zu'><th scope='row' class='t'>%s</th><td class='t'>%s</td><td class='t'>%s</td>"
+              "<td class='t'>%s</td></tr>\n",
+              row->place + 1, compare_html(compare_short_name(table->matrix[row->matrix])), name_case(page, row),
+              compare_outcome_word(row->outcome), compare_html(row->sentence));
+  fputs(table_end, page->file);
+}
+
+static int print_page(const struct page *page)
+{
+  print_head(page);
+  print_choices(page);
+  int status = print_picture(page, COMPARE_BEST, 0);
+  if (status == TOOL_GO_ON) print_auto(page);
+  fputs("</section>\n<section>\n<h2>Performance profile</h2>\n", page->file);
+  if (status == TOOL_GO_ON) status = print_picture(page, COMPARE_PROFILE, 0);
+  for (size_t m = 0; m < page->table->matrices && status == TOOL_GO_ON; m++) status = print_matrix(page, m);
   print_failures(page);
-  print(page, compare_page.end);
+  fputs(reading, page->file);
+  return status;
 }
 
 /* Writes the page into a nameless file, which takes its place when all pictures are there. */
-static int write_page(const struct compare_table *table, const char *folder, const char *path)
+static int write_page(const struct compare_table *table, const char *folder)
 {
-  struct page page = {.file = tmpfile(), .table = table, .folder = folder, .status = TOOL_GO_ON};
+  const char *path = compare_text("%s/index.html", folder);
+  const struct page page = {table, folder, tmpfile()};
   if (!page.file) return tool_fail(TOOL_FAILED, "cannot create a temporary file for the report: %s", strerror(errno));
-  print_page(&page);
-  if (page.status == TOOL_GO_ON && (fflush(page.file) != 0 || ferror(page.file)))
-    tool_fail(page.status = TOOL_FAILED, "%s: cannot write the temporary file for the page; is the disk full?", path);
-  if (page.status == TOOL_GO_ON) page.status = tool_write_whole(page.file, path);
-  for (size_t v = 0; v < page.values; v++) free(page.value[v].text);
+  int status = print_page(&page);
+  if (status == TOOL_GO_ON && (fflush(page.file) != 0 || ferror(page.file)))
+    status = tool_fail(TOOL_FAILED, "%s: cannot write the temporary file for the page; is the disk full?", path);
+  if (status == TOOL_GO_ON) status = tool_write_whole(page.file, path);
   fclose(page.file);
-  return page.status;
+  return status;
 }
 
 int compare_write_report(const struct compare_set *set, const char *folder)
 {
   struct compare_table table;
   int status = compare_report_check(folder);
-  if (status != TOOL_GO_ON) return status;
-  char *path = compare_page_path(folder);
-  status = compare_table_make(&table, set);
-  if (status == TOOL_GO_ON && !path) status = tool_fail_memory("the report");
+  if (status == TOOL_GO_ON) status = compare_table_make(&table, set);
   if (status == TOOL_GO_ON && !compare_is_folder(folder) && mkdir(folder, 0777) != 0)
     status = tool_fail(TOOL_FAILED, "%s: %s", folder, strerror(errno));
-  if (status == TOOL_GO_ON) status = write_page(&table, folder, path);
-  free(path);
-  compare_table_free(&table);
+  if (status == TOOL_GO_ON) status = write_page(&table, folder);
+  compare_free();
   return status;
 }
-#endif

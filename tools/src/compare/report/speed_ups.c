@@ -2,19 +2,14 @@
  * the values that the baseline names, such as device=cpu, and is equal to the case in all else that both have: an
  * option that one of the two has no use for is no difference. Of several it is the one with most in common. Both must
  * have converged, for the time of a solve that was given up says nothing. */
-#include "config.h"
-
-#ifdef HAVE_JANSSON
 #include "tools/src/compare/report/compare_write.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The values that the baseline names: wanted[d] is NULL for a dimension that it does not. */
-static int parse(const struct compare_table *table, char *text, const char **wanted)
+static int parse(const struct compare_table *table, const char **wanted)
 {
-  char *next = NULL;
+  char *text = strcpy(compare_room(strlen(table->baseline) + 1, 1), table->baseline), *next = NULL;
   bool is_whole = table->outcomes[OUTCOME_NOT_RUN] == 0; /* else the cases that have the name may be still to come */
   for (char *item = strtok_r(text, ",", &next); item; item = strtok_r(NULL, ",", &next)) {
     char *value = strchr(item, '=');
@@ -71,15 +66,11 @@ static void set_speed_up(const struct compare_table *table, struct compare_row *
 int compare_speed_ups(struct compare_table *table)
 {
   if (!table->baseline) return TOOL_GO_ON;
-  char *text = strdup(table->baseline);
-  const char **wanted = calloc(table->dimensions + 1, sizeof *wanted);
-  int status = text && wanted ? parse(table, text, wanted) : tool_fail_memory("the baseline");
-  for (size_t i = 0; i < table->rows && status == TOOL_GO_ON; i++)
-    table->row[i].is_baseline = has_values(table, &table->row[i], wanted);
-  for (size_t i = 0; i < table->rows && status == TOOL_GO_ON; i++)
+  const char **wanted = compare_room(table->dimensions + 1, sizeof *wanted);
+  const int status = parse(table, wanted);
+  if (status != TOOL_GO_ON) return status;
+  for (size_t i = 0; i < table->rows; i++) table->row[i].is_baseline = has_values(table, &table->row[i], wanted);
+  for (size_t i = 0; i < table->rows; i++)
     if (table->row[i].line) set_speed_up(table, &table->row[i], wanted);
-  free(text);
-  free((void *)wanted);
-  return status;
+  return TOOL_GO_ON;
 }
-#endif

@@ -1,48 +1,65 @@
-/* text.c - files, numbers and names as text for the writers of compare; see compare_write.h. */
-#include "config.h"
-
-#ifdef HAVE_JANSSON
-#include "tools/src/compare/report/compare_write.h"
-#include "tools/src/common/output.h"
+/* text.c - memory, numbers and names as text for the writers of compare; see compare_write.h. */
 #include "tools/src/common/text.h"
+#include "tools/src/compare/report/compare_write.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
-int compare_open(const char *path, FILE **file)
+enum { LABEL_ROOM = 160 };
+
+/* All that compare_room has given away. */
+static struct room {
+  struct room *next;
+  max_align_t content[];
+} * rooms;
+
+void *compare_room(size_t count, size_t size)
 {
-  *file = strcmp(path, "-") == 0 ? stdout : tmpfile();
-  return *file ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "%s: cannot create its temporary file: %s", path, strerror(errno));
+  struct room *room = calloc(1, sizeof *room + count * size);
+  if (!room) exit(tool_fail_memory("the tables"));
+  room->next = rooms;
+  rooms = room;
+  return room->content;
 }
 
-int compare_close(FILE *file, const char *path, int status)
+void compare_free(void)
 {
-  if (file == stdout) return status; /* tool_finish looks at it */
-  if (status == TOOL_GO_ON && (fflush(file) != 0 || ferror(file)))
-    status = tool_fail(TOOL_FAILED, "%s: cannot write its temporary file; is the disk full?", path);
-  if (status == TOOL_GO_ON) status = tool_write_whole(file, path);
-  fclose(file);
-  return status;
-}
-
-void compare_print_html(FILE *file, const char *text)
-{
-  for (; *text; text++) {
-    if (*text == '&')
-      fputs("&amp;", file);
-    else if (*text == '<')
-      fputs("&lt;", file);
-    else if (*text == '>')
-      fputs("&gt;", file);
-    else if (*text == '"')
-      fputs("&quot;", file);
-    else if (*text == '\'')
-      fputs("&#39;", file);
-    else
-      fputc((unsigned char)*text < ' ' || *text == 0x7f ? ' ' : *text, file);
+  for (struct room *next; rooms; rooms = next) {
+    next = rooms->next;
+    free(rooms);
   }
+}
+
+const char *compare_text(const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = vsnprintf(NULL, 0, format, arguments);
+  va_end(arguments);
+  char *text = compare_room((size_t)length + 1, 1);
+  va_start(arguments, format);
+  vsnprintf(text, (size_t)length + 1, format, arguments);
+  va_end(arguments);
+  return text;
+}
+
+const char *compare_html(const char *text)
+{
+  static const char special[] = "&<>\"'", *const names[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+  if (!text || !*text) return "\xe2\x80\x93"; /* a dash */
+  char *html = compare_room(strlen(text) + 1, 6), *end = html;
+  for (; *text; text++) {
+    const char *found = strchr(special, *text);
+    if (found)
+      end = stpcpy(end, names[found - special]);
+    else
+      *end++ = (char)((unsigned char)*text < ' ' || *text == 0x7f ? ' ' : *text);
+  }
+  return html;
 }
 
 /* Whether an underscore between these is one of a name, and not of emphasis. */
@@ -68,28 +85,17 @@ void compare_print_markdown(FILE *file, const char *text)
   }
 }
 
-void compare_format(char text[COMPARE_DIGITS], const char *format, double number)
+const char *compare_format(const char *format, double number)
 {
-  *text = '\0';
-  if (!isfinite(number)) return;
   // NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): the formats are those of the writers
-  snprintf(text, COMPARE_DIGITS, format, number);
-  for (char *c = text; *c; c++)
-    if (!strchr("0123456789+-e", *c)) *c = '.';
+  return isfinite(number) ? compare_text(format, number) : NULL;
 }
 
-void compare_fixed(char text[COMPARE_DIGITS], double number, int decimals)
+const char *compare_time(double seconds)
 {
-  char format[8];
-  snprintf(format, sizeof format, "%%.%df", decimals);
-  compare_format(text, format, number);
-}
-
-void compare_time(char text[COMPARE_DIGITS], double seconds)
-{
+  if (!isfinite(seconds)) return NULL;
   const double number = seconds < 1 ? 1000 * seconds : seconds;
-  compare_format(text, number < 10 ? "%.2f" : number < 100 ? "%.1f" : "%.0f", number);
-  if (*text) strncat(text, seconds < 1 ? " ms" : " s", COMPARE_DIGITS - strlen(text) - 1);
+  return compare_text("%.*f %s", number < 10 ? 2 : number < 100 ? 1 : 0, number, seconds < 1 ? "ms" : "s");
 }
 
 const char *compare_short_name(const char *matrix)
@@ -107,15 +113,15 @@ const char *compare_title(const struct compare_dimension *dimension)
 }
 
 /* Appends a text as far as there is room, whole characters of UTF-8 only. */
-static void append(char text[COMPARE_LABEL], const char *more)
+static void append(char text[LABEL_ROOM], const char *more)
 {
-  const size_t have = strlen(text), length = tool_utf8_begin(more, COMPARE_LABEL - 1 - have);
+  const size_t have = strlen(text), length = tool_utf8_begin(more, LABEL_ROOM - 1 - have);
   memcpy(text + have, more, length);
   text[have + length] = '\0';
 }
 
 /* A value of the dimensions that everybody knows needs no name, or a short one. */
-static void append_value(char text[COMPARE_LABEL], const char *name, const char *value)
+static void append_value(char text[LABEL_ROOM], const char *name, const char *value)
 {
   static const char *const known[][3] = {{"block", "b=", ""}, {"level", "k=", ""}, {"threads", "", " threads"},
                                          {"precond", "", ""}, {"solver", "", ""},  {"ordering", "", ""},
@@ -129,10 +135,9 @@ static void append_value(char text[COMPARE_LABEL], const char *name, const char 
   if (known[i][0]) append(text, strcmp(value, "1") == 0 && *known[i][2] ? " thread" : known[i][2]);
 }
 
-void compare_label(char text[COMPARE_LABEL], const struct compare_table *table, const struct compare_row *row,
-                   const bool *left_out)
+const char *compare_label(const struct compare_table *table, const struct compare_row *row, const bool *left_out)
 {
-  *text = '\0';
+  char *text = compare_room(LABEL_ROOM, 1);
   for (int block = 0; block < 2; block++) /* the block size and what follows come after the options' words */
     for (size_t d = 0; d < table->dimensions; d++) {
       const struct compare_dimension *dimension = &table->dimension[d];
@@ -143,5 +148,46 @@ void compare_label(char text[COMPARE_LABEL], const struct compare_table *table, 
   const size_t precond = compare_find_dimension(table, "precond");
   const char *common = precond < table->dimensions && !(left_out && left_out[precond]) ? row->value[precond] : NULL;
   if (!*text) append(text, common ? common : "all cases");
+  return text;
 }
-#endif
+
+const char *compare_count(const struct compare_table *table)
+{
+  return compare_text("%zu case%s of %zu matri%s", table->rows, tool_plural((int64_t)table->rows), table->matrices,
+                      table->matrices == 1 ? "x" : "ces");
+}
+
+const char *compare_outcomes(const struct compare_table *table)
+{
+  const char *all = "";
+  for (int i = 0; i < OUTCOME_COUNT; i++)
+    if (table->outcomes[i] > 0)
+      all = compare_text("%s%s%zu %s", all, *all ? ", " : "", table->outcomes[i],
+                         compare_outcome_word((enum compare_outcome)i));
+  return all;
+}
+
+const char *compare_all_words(const struct compare_table *table, enum compare_word word, size_t *count)
+{
+  const char *all = "";
+  *count = 0;
+  for (size_t i = 0; i < table->rows; i++) {
+    const char *own = table->row[i].word[word];
+    size_t j = 0;
+    while (j < i && strcmp(table->row[j].word[word], own) != 0) j++;
+    if (!*own || j < i) continue;
+    all = compare_text("%s%s%s", all, (*count)++ ? "; " : "", own);
+  }
+  return all;
+}
+
+void compare_dates(const struct compare_table *table, const char **first, const char **last)
+{
+  *first = *last = "";
+  for (size_t i = 0; i < table->rows; i++) {
+    const char *started = table->row[i].word[COMPARE_STARTED];
+    if (!*started) continue;
+    if (!**first || strcmp(started, *first) < 0) *first = started;
+    if (strcmp(started, *last) > 0) *last = started;
+  }
+}
