@@ -28,7 +28,7 @@ skip_one()
 (cd "$scratch" && "$program" report "$scratch/report" >"$scratch/said")
 status=$?
 grep -q 'no jansson' "$scratch/said" && skip 'this build has no jansson'
-echo 1..17
+echo 1..18
 report $status 'the report is written, into a new folder'
 [ ! -e "$scratch/harm" ]
 report $? 'what an option says is no command'
@@ -113,6 +113,10 @@ else
   [ "$(head -c 5 "$scratch/page.pdf")" = %PDF- ]
   report $? 'the page prints'
 fi
+touch "$scratch/again/times-9.svg" "$scratch/again/fill.svg"
+"$program" report "$scratch/again" && [ ! -e "$scratch/again/times-9.svg" ] && rm "$scratch/again/fill.svg" &&
+  diff -r "$scratch/report" "$scratch/again"
+report $? 'pictures of an older report that the page does not show are removed, and no others'
 (trap '' XFSZ && ulimit -f 2 && "$program" report "$scratch/full") 2>"$scratch/error"
 [ $? = 2 ] && [ "$(wc -l <"$scratch/error")" = 1 ] && grep -q '^test_compare_table: .*/full/' "$scratch/error"
 report $? 'a disk that is full is an error of one sentence'

@@ -1,5 +1,5 @@
 /* folder.c - the folder of a report: whether a report may be written into it without the loss of what others have put
- * there. */
+ * there, and which pictures of an older report are removed. */
 #include "tools/src/common/gnuplot.h"
 #include "tools/src/common/output.h"
 #include "tools/src/common/text.h"
@@ -60,4 +60,26 @@ int compare_report_check(const char *folder)
   if (compare_is_folder(folder)) return check_contents(folder);
   if (access(folder, F_OK) == 0) return tool_fail(TOOL_FAILED, "%s is not a folder, and the report needs one", folder);
   return tool_check_output(folder);
+}
+
+/* Whether a report may have a picture of this name, as profile.svg or times-3.svg. */
+static bool is_picture(const char *name)
+{
+  for (int p = 0; p < COMPARE_PICTURES; p++) {
+    const size_t length = strlen(compare_pictures[p].name);
+    if (strncmp(name, compare_pictures[p].name, length) != 0) continue;
+    const bool numbered = p >= COMPARE_OF_MATRIX && name[length] == '-';
+    const size_t digits = numbered ? strspn(name + length + 1, "0123456789") + 1 : 0;
+    if (numbered == (p >= COMPARE_OF_MATRIX) && strcmp(name + length + digits, ".svg") == 0) return true;
+  }
+  return false;
+}
+
+void compare_remove_others(const char *folder, const char *names)
+{
+  DIR *directory = opendir(folder);
+  for (struct dirent *entry; directory && (entry = readdir(directory));)
+    if (is_picture(entry->d_name) && !strstr(names, compare_text(" %s ", entry->d_name)))
+      unlinkat(dirfd(directory), entry->d_name, 0);
+  if (directory) closedir(directory);
 }

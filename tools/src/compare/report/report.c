@@ -15,7 +15,7 @@
 struct page {
   const struct compare_table *table;
   const char *folder;
-  FILE *file;
+  FILE *file, *names; /* the page, and the names of its pictures, each between blanks */
 };
 
 // clang-format off
@@ -164,6 +164,7 @@ static int print_picture(const struct page *page, enum compare_picture picture, 
             "<p class='soft'>No picture %s: cases that converged are too few, or equal in what it shows.</p>\n", name);
     return TOOL_GO_ON;
   }
+  fprintf(page->names, " %s ", name);
   fprintf(page->file, "<figure><img src='%s' alt='%s'>\n<figcaption>%s<ol>", name, caption, caption);
   for (size_t c = 0; c < legend.curves; c++) fprintf(page->file, "<li>%s</li>", compare_html(legend.label[c]));
   fputs("</ol></figcaption></figure>\n", page->file);
@@ -251,14 +252,19 @@ static int print_page(const struct page *page)
 /* Writes the page into a nameless file, which takes its place when all pictures are there. */
 static int write_page(const struct compare_table *table, const char *folder)
 {
+  char *names = NULL;
+  size_t size;
   const char *path = compare_text("%s/index.html", folder);
-  const struct page page = {table, folder, tmpfile()};
-  if (!page.file) return tool_fail(TOOL_FAILED, "cannot create a temporary file for the report: %s", strerror(errno));
-  int status = print_page(&page);
+  const struct page page = {table, folder, tmpfile(), open_memstream(&names, &size)};
+  int status = page.names ? TOOL_GO_ON : tool_fail_memory("the report");
+  if (!page.file) status = tool_fail(TOOL_FAILED, "cannot create a temporary file for the report: %s", strerror(errno));
+  if (status == TOOL_GO_ON) status = print_page(&page);
   if (status == TOOL_GO_ON && (fflush(page.file) != 0 || ferror(page.file)))
     status = tool_fail(TOOL_FAILED, "%s: cannot write the temporary file for the page; is the disk full?", path);
   if (status == TOOL_GO_ON) status = tool_write_whole(page.file, path);
-  fclose(page.file);
+  if (page.names && fclose(page.names) == 0 && status == TOOL_GO_ON) compare_remove_others(folder, names);
+  if (page.file) fclose(page.file);
+  free(names);
   return status;
 }
 
