@@ -74,16 +74,16 @@ int bench_settings_parse(karst_context *context, int argc, char *argv[], const s
 void bench_settings_free(bench_settings *settings);
 
 /* Appends the ways of a list ITEM,... to those of settings, ITEM being NAME[:STYLE][:OPTION=VALUE]...: precond NAME,
- * and its option NAME-style. own are the options of bench, which an item cannot set. If optional, an item for
+ * and its option NAME-style. If optional, an item for
  * another device is left out, and with a note one that this build does not know; else it is an error. A VALUE A/B/...
  * makes a way of each of A, B, ...; for --solves so does each level, where there are levels, and each order. */
-int bench_ways_parse(karst_context *context, const struct tool_option *own, const char *list, bool optional,
-                     bench_settings *settings);
+int bench_ways_parse(karst_context *context, const char *list, bool optional, bench_settings *settings);
 /* Reads the list PROGRAM[:STYLE],... of --peer; hypre and petsc are the programs of this build. */
 int bench_peers_parse(bench_settings *settings);
-/* Sets an option of Karst for what is timed; own options and those that bench fixes are refused. */
-int bench_option_set(karst_context *context, const struct tool_option *own, karst_options *options, const char *name,
-                     const char *value);
+/* The options of bench itself. */
+extern const struct tool_option bench_options[];
+/* Sets an option of Karst for what is timed; bench's own options and those that bench fixes are refused. */
+int bench_option_set(karst_context *context, karst_options *options, const char *name, const char *value);
 /* Whether the fill level has a meaning for a preconditioner. */
 bool bench_has_level(const char *precond);
 

@@ -36,7 +36,7 @@ static int parse_device(bench_settings *settings)
 }
 
 /* Sets options of Karst from NAME=VALUE,...; the tool's own options are refused. */
-static int parse_set(karst_context *context, const struct tool_option *own, bench_settings *settings)
+static int parse_set(karst_context *context, bench_settings *settings)
 {
   char text[1024], *rest = text;
 
@@ -49,7 +49,7 @@ static int parse_set(karst_context *context, const struct tool_option *own, benc
     char *value = strchr(name, '=');
     if (!value) return tool_fail(TOOL_FAILED, "--set takes NAME=VALUE,..., not '%s'", settings->set);
     *value++ = '\0';
-    const int exit_status = bench_option_set(context, own, settings->options, name, value);
+    const int exit_status = bench_option_set(context, settings->options, name, value);
     if (exit_status != TOOL_GO_ON) return exit_status;
   }
   return TOOL_GO_ON;
@@ -124,117 +124,72 @@ static int check_common(const struct bench_mode *const modes[], bench_settings *
 }
 
 /* Makes the list of preconditioners: that of --precond, or one that suits what there is to do. */
-static int parse_ways(karst_context *context, const struct tool_option *own, bench_settings *settings)
+static int parse_ways(karst_context *context, bench_settings *settings)
 {
   const bool optional = !settings->precond && settings->mode->ways;
   const char *list = settings->precond ? settings->precond
                      : optional        ? settings->mode->ways
                                        : tool_option_text(settings->options, "precond");
-  const int exit_status = bench_ways_parse(context, own, list, optional, settings);
+  const int exit_status = bench_ways_parse(context, list, optional, settings);
   if (exit_status != TOOL_GO_ON) return exit_status;
   return settings->ways ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "this build has no preconditioner of the list %s", list);
 }
 
-enum { MEASURE_OPTIONS = 8, SUBJECT_OPTIONS = 12 };
+#define PLACE(member) offsetof(bench_settings, member)
 
-/* The rows of how the measuring goes. */
-static void list_measures(bench_settings *settings, struct tool_option *row)
-{
-  const struct tool_option options[] = {
-      {{"level", "K,...", "0,1", "fill levels k of ILU(k), one table each", NULL},
-       TOOL_TEXT,
-       {.text = &settings->level_text}},
-      {{"block", "B", "", "block size, where it is not to be the problem's own", NULL},
-       TOOL_COUNT,
-       {.count = &settings->block}},
-      {{"device", "cpu|cuda|cpu,cuda", "cpu", "where to run; on cuda, cuSPARSE runs in turn with Karst", NULL},
-       TOOL_TEXT,
-       {.text = &settings->device}},
-      {{"threads", "T,...", "1,2", "numbers of threads of Karst on the CPU", NULL},
-       TOOL_TEXT,
-       {.text = &settings->threads_text}},
-      {{"restart", "M", "20", "restart length m of GMRES(m)", NULL}, TOOL_COUNT, {.count = &settings->restart}},
-      {{"iterations", "N", "60", "iterations to time", NULL}, TOOL_COUNT, {.count = &settings->iterations}},
-      {{"repeat", "N", "3", "repetitions, and take the median", NULL}, TOOL_COUNT, {.count = &settings->repeat}},
-      {{"rtol", "R", "", "time whole solves too, by gmres and bicgstab, to this relative residual",
-        "With --solves it is the residual to reach, 1e-6 by default."},
-       TOOL_REAL,
-       {.real = &settings->rtol}},
-  };
-  _Static_assert(sizeof options / sizeof *options == MEASURE_OPTIONS, "the rows have their room");
-  memcpy(row, options, sizeof options);
-}
-
-/* The rows of what is measured, and how it is reported. */
-static void list_subjects(bench_settings *settings, struct tool_option *row)
-{
-  const struct tool_option options[] = {
-      {{"precond", "WAY,...", "iluk", "what to time, one table each: NAME[:STYLE][:OPTION=VALUE]...",
-        "An example is iluk,dilu,iluk:modified=1."},
-       TOOL_TEXT,
-       {.text = &settings->precond}},
-      {{"grids", "SIZE[/B],...", "", "time a cell of MATRIX:NXxNYxNZ (or N: a cube) instead, in blocks of B",
-        "MATRIX is then a problem of the gallery without its sizes; a cube has N cells along each axis. At most one of "
-        "--grids, --correction and --solves is done."},
-       TOOL_TEXT,
-       {.text = &settings->grid_text}},
-      {{"correction", "STEPS", "", "print |b - A x|^2 of x <- x + M^-1 (b - A x) instead",
-        "It is printed for each of STEPS steps."},
-       TOOL_COUNT,
-       {.count = &settings->correction}},
-      {{"set", "NAME=VALUE,...", "", "other options of Karst, such as precond=parilu,sweeps=3",
-        "All options of solve may be set except solver, max-iterations, atol, damping, parts and scale, and also the "
-        "options for experiments, which --help lists."},
-       TOOL_TEXT,
-       {.text = &settings->set}},
-      {{"ordering", "NAME", "", "time Karst in this order of the block rows too, beside the natural one",
-        "The report has set-up, iterations and both kernels, and the levels, tiles and colours of the order; with "
-        "--solves a row for each order, and the parts of set-up."},
-       TOOL_TEXT,
-       {.text = &settings->ordering}},
-      {{"tile-size", "N", "0", "most block rows of a tile of that order; 0: chosen by the device and the matrix",
-        "An order without such tiles does not read it. Their shape is set by --set tile-shape=grown."},
-       TOOL_TEXT,
-       {.text = &settings->tile_text}},
-      {{"solves", "SOLVER", "", "time whole solves by SOLVER side by side instead, a row for each of --precond", NULL},
-       TOOL_TEXT,
-       {.text = &settings->solves}},
-      {{"profile", "", "", "with --solves, on a GPU: the time of each kernel in a solve, by CUPTI", NULL},
-       TOOL_SWITCH,
-       {.flag = &settings->profile}},
-      {{"peer", "PROGRAM", "", "a program that times another library: petsc, hypre[:STYLE] (--solves), or a path",
-        NULL},
-       TOOL_TEXT,
-       {.text = &settings->peer}},
-      {{"negate", "", "", "multiply the matrix by -1, and a right-hand side that came with it",
-        "It cannot be used with --peer."},
-       TOOL_SWITCH,
-       {.flag = &settings->negate}},
-      {{"quick", "", "", "one repetition of 5 iterations, for a first look", NULL},
-       TOOL_SWITCH,
-       {.flag = &settings->quick}},
-      {{"json", "", "", "a line of JSON for each program and number of threads", NULL},
-       TOOL_SWITCH,
-       {.flag = &settings->json}},
-  };
-  _Static_assert(sizeof options / sizeof *options == SUBJECT_OPTIONS, "the rows have their room");
-  memcpy(row, options, sizeof options);
-}
+const struct tool_option bench_options[] = {
+    {"level", "K,...", "0,1", "fill levels k of ILU(k), one table each", NULL, TOOL_TEXT, PLACE(level_text)},
+    {"block", "B", "", "block size, where it is not to be the problem's own", NULL, TOOL_COUNT, PLACE(block)},
+    {"device", "cpu|cuda|cpu,cuda", "cpu", "where to run; on cuda, cuSPARSE runs in turn with Karst", NULL, TOOL_TEXT,
+     PLACE(device)},
+    {"threads", "T,...", "1,2", "numbers of threads of Karst on the CPU", NULL, TOOL_TEXT, PLACE(threads_text)},
+    {"restart", "M", "20", "restart length m of GMRES(m)", NULL, TOOL_COUNT, PLACE(restart)},
+    {"iterations", "N", "60", "iterations to time", NULL, TOOL_COUNT, PLACE(iterations)},
+    {"repeat", "N", "3", "repetitions, and take the median", NULL, TOOL_COUNT, PLACE(repeat)},
+    {"rtol", "R", "", "time whole solves too, by gmres and bicgstab, to this relative residual",
+     "With --solves it is the residual to reach, 1e-6 by default.", TOOL_REAL, PLACE(rtol)},
+    {"precond", "WAY,...", "iluk", "what to time, one table each: NAME[:STYLE][:OPTION=VALUE]...",
+     "An example is iluk,dilu,iluk:modified=1.", TOOL_TEXT, PLACE(precond)},
+    {"grids", "SIZE[/B],...", "", "time a cell of MATRIX:NXxNYxNZ (or N: a cube) instead, in blocks of B",
+     "MATRIX is then a problem of the gallery without its sizes; a cube has N cells along each axis. At most one of "
+     "--grids, --correction and --solves is done.",
+     TOOL_TEXT, PLACE(grid_text)},
+    {"correction", "STEPS", "", "print |b - A x|^2 of x <- x + M^-1 (b - A x) instead",
+     "It is printed for each of STEPS steps.", TOOL_COUNT, PLACE(correction)},
+    {"set", "NAME=VALUE,...", "", "other options of Karst, such as precond=parilu,sweeps=3",
+     "All options of solve may be set except solver, max-iterations, atol, damping, parts and scale, and also the "
+     "options for experiments, which --help lists.",
+     TOOL_TEXT, PLACE(set)},
+    {"ordering", "NAME", "", "time Karst in this order of the block rows too, beside the natural one",
+     "The report has set-up, iterations and both kernels, and the levels, tiles and colours of the order; with "
+     "--solves a row for each order, and the parts of set-up.",
+     TOOL_TEXT, PLACE(ordering)},
+    {"tile-size", "N", "0", "most block rows of a tile of that order; 0: chosen by the device and the matrix",
+     "An order without such tiles does not read it. Their shape is set by --set tile-shape=grown.", TOOL_TEXT,
+     PLACE(tile_text)},
+    {"solves", "SOLVER", "", "time whole solves by SOLVER side by side instead, a row for each of --precond", NULL,
+     TOOL_TEXT, PLACE(solves)},
+    {"profile", "", "", "with --solves, on a GPU: the time of each kernel in a solve, by CUPTI", NULL, TOOL_SWITCH,
+     PLACE(profile)},
+    {"peer", "PROGRAM", "", "a program that times another library: petsc, hypre[:STYLE] (--solves), or a path", NULL,
+     TOOL_TEXT, PLACE(peer)},
+    {"negate", "", "", "multiply the matrix by -1, and a right-hand side that came with it",
+     "It cannot be used with --peer.", TOOL_SWITCH, PLACE(negate)},
+    {"quick", "", "", "one repetition of 5 iterations, for a first look", NULL, TOOL_SWITCH, PLACE(quick)},
+    {"json", "", "", "a line of JSON for each program and number of threads", NULL, TOOL_SWITCH, PLACE(json)},
+    {.name = NULL}};
 
 int bench_settings_parse(karst_context *context, int argc, char *argv[], const struct bench_mode *const modes[],
                          bench_settings *settings)
 {
-  struct tool_option options[MEASURE_OPTIONS + SUBJECT_OPTIONS + 1] = {
-      {.info = {.name = NULL}}}; /* the last row stays empty */
-  list_measures(settings, options);
-  list_subjects(settings, options + MEASURE_OPTIONS);
   static const char *const groups[] = {"level", "How it is measured", "precond", "What is measured", NULL};
   const struct tool_command command = {
       .about = about(context),
       .operand_names = "MATRIX",
       .operand_count = 1,
       .operand = &settings->matrix,
-      .options = options,
+      .options = bench_options,
+      .settings = settings,
       .groups = groups,
       .gallery = true,
       .exit_statuses = "exit status: 0 measured, 2 bad input or usage, or nothing measured, 3 device not available",
@@ -252,8 +207,8 @@ int bench_settings_parse(karst_context *context, int argc, char *argv[], const s
   if (exit_status == TOOL_GO_ON) exit_status = check_common(modes, settings);
   if (exit_status == TOOL_GO_ON) exit_status = settings->mode->check(context, settings);
   if (exit_status == TOOL_GO_ON) exit_status = bench_peers_parse(settings);
-  if (exit_status == TOOL_GO_ON) exit_status = parse_set(context, options, settings);
-  if (exit_status == TOOL_GO_ON) exit_status = parse_ways(context, options, settings);
+  if (exit_status == TOOL_GO_ON) exit_status = parse_set(context, settings);
+  if (exit_status == TOOL_GO_ON) exit_status = parse_ways(context, settings);
   return exit_status;
 }
 

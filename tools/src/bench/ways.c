@@ -17,11 +17,10 @@ static bool is_among(const char *name, const char *const list[])
 static const char *const fixed[] = {"solver",    "max-iterations", "max_iterations", "atol",  "ordering", "tile-size",
                                     "tile_size", "scale",          "damping",        "parts", NULL};
 
-int bench_option_set(karst_context *context, const struct tool_option *own, karst_options *options, const char *name,
-                     const char *value)
+int bench_option_set(karst_context *context, karst_options *options, const char *name, const char *value)
 {
-  for (const struct tool_option *option = own; option->info.name; option++)
-    if (strcmp(option->info.name, name) == 0 && strcmp(name, "precond") != 0)
+  for (const struct tool_option *option = bench_options; option->name; option++)
+    if (strcmp(option->name, name) == 0 && strcmp(name, "precond") != 0)
       return tool_fail(TOOL_FAILED, "'%s=%s' cannot be set by --set or --precond; use --%s", name, value, name);
   if (is_among(name, fixed))
     return tool_fail(TOOL_FAILED, "'%s=%s' cannot be set: bench fixes this option", name, value);
@@ -48,23 +47,21 @@ static void find_devices(const char *precond, const char *style, bench_way *way)
 }
 
 /* Sets what one part of an item says, the part behind a ':'. */
-static int set_part(karst_context *context, const struct tool_option *own, const char *precond, char *part,
-                    bench_way *way)
+static int set_part(karst_context *context, const char *precond, char *part, bench_way *way)
 {
   char style[64];
   char *value = strchr(part, '=');
 
   if (value) {
     *value++ = '\0';
-    return bench_option_set(context, own, way->options, part, value);
+    return bench_option_set(context, way->options, part, value);
   }
   find_devices(precond, part, way);
   snprintf(style, sizeof style, "%s-style", precond);
-  return bench_option_set(context, own, way->options, style, part);
+  return bench_option_set(context, way->options, style, part);
 }
 
-static int parse_way(karst_context *context, const struct tool_option *own, const bench_settings *settings,
-                     const char *item, bench_way *way)
+static int parse_way(karst_context *context, const bench_settings *settings, const char *item, bench_way *way)
 {
   char text[sizeof way->name], *rest = text;
 
@@ -74,8 +71,8 @@ static int parse_way(karst_context *context, const struct tool_option *own, cons
   if (status) return tool_fail_library(context, status);
   const char *precond = strsep(&rest, ":");
   find_devices(precond, "", way);
-  int exit_status = bench_option_set(context, own, way->options, "precond", precond);
-  while (rest && exit_status == TOOL_GO_ON) exit_status = set_part(context, own, precond, strsep(&rest, ":"), way);
+  int exit_status = bench_option_set(context, way->options, "precond", precond);
+  while (rest && exit_status == TOOL_GO_ON) exit_status = set_part(context, precond, strsep(&rest, ":"), way);
   return exit_status;
 }
 
@@ -143,7 +140,7 @@ static karst_status finish_way(const char *item, int level, bool reordered, cons
 }
 
 /* Appends the ways of an item: that of --solves has one for each level, if the preconditioner has levels, and order. */
-static int add_ways(karst_context *context, const struct tool_option *own, const char *item, bench_settings *settings)
+static int add_ways(karst_context *context, const char *item, bench_settings *settings)
 {
   const int orders = settings->mode->way_each_level && settings->ordering ? 2 : 1;
   int levels = 1;
@@ -152,7 +149,7 @@ static int add_ways(karst_context *context, const struct tool_option *own, const
     if (settings->ways == BENCH_WAYS)
       return tool_fail(TOOL_FAILED, "--precond: more than %d preconditioners", BENCH_WAYS);
     bench_way *way = &settings->way[settings->ways++];
-    const int exit_status = parse_way(context, own, settings, item, way);
+    const int exit_status = parse_way(context, settings, item, way);
     if (exit_status != TOOL_GO_ON) return exit_status;
     if (!settings->mode->way_each_level) continue;
     const bool leveled = bench_has_level(tool_option_text(way->options, "precond"));
@@ -164,8 +161,7 @@ static int add_ways(karst_context *context, const struct tool_option *own, const
   return TOOL_GO_ON;
 }
 
-int bench_ways_parse(karst_context *context, const struct tool_option *own, const char *list, bool optional,
-                     bench_settings *settings)
+int bench_ways_parse(karst_context *context, const char *list, bool optional, bench_settings *settings)
 {
   char item[sizeof settings->way->name], one[sizeof item];
 
@@ -182,7 +178,7 @@ int bench_ways_parse(karst_context *context, const struct tool_option *own, cons
       continue;
     }
     for (int number = 0; pick_values(item, number, one); number++) {
-      const int exit_status = add_ways(context, own, one, settings);
+      const int exit_status = add_ways(context, one, settings);
       if (exit_status != TOOL_GO_ON) return exit_status;
     }
   }

@@ -24,11 +24,11 @@ static void print_help(const struct tool_option_list *list)
   const karst_context *context = list->context;
   printf("usage: %s %s [options]\n%s\n\noptions:\n", tool_name(), command->operand_names, command->about);
   for (size_t i = 0; i < list->count; i++) {
-    const struct tool_info *info = &list->option[i];
-    int width = printf("  --%s%s%s", info->name, info->value[0] ? " " : "", info->value);
+    const struct tool_option *option = &list->option[i];
+    int width = printf("  --%s%s%s", option->name, option->value[0] ? " " : "", option->value);
     if (width > 28) width = printf("\n") - 1;
-    printf("%*s%s", 30 - width, "", info->help);
-    if (info->default_value[0]) printf(" [%s]", info->default_value);
+    printf("%*s%s", 30 - width, "", option->help);
+    if (option->default_value[0]) printf(" [%s]", option->default_value);
     printf("\n");
   }
   if (command->library_options) {
@@ -53,41 +53,45 @@ static int fail_unknown_option(const struct tool_option_list *list, const char *
   return tool_fail(TOOL_FAILED, "unknown option %s; the options are %s", argument, names);
 }
 
-static int set_own(const struct tool_option *option, const char *value)
+/* Sets the member of an option of the command's own. */
+static int set_own(const struct tool_option *option, const char *value, void *settings)
 {
+  void *member = (char *)settings + option->place;
   long long count;
   switch (option->kind) {
+  case TOOL_OF_LIBRARY:
+    break;
   case TOOL_SWITCH:
-    *option->to.flag = true;
+    *(bool *)member = true;
     break;
   case TOOL_TEXT:
-    if (!*value) return tool_fail(TOOL_FAILED, "--%s needs a value that is not empty", option->info.name);
-    *option->to.text = value;
+    if (!*value) return tool_fail(TOOL_FAILED, "--%s needs a value that is not empty", option->name);
+    *(const char **)member = value;
     break;
   case TOOL_COUNT:
     if (!tool_integer(value, 1, INT_MAX, &count))
-      return tool_fail(TOOL_FAILED, "--%s takes an integer from 1 to %d, not '%s'", option->info.name, INT_MAX, value);
-    *option->to.count = (int)count;
+      return tool_fail(TOOL_FAILED, "--%s takes an integer from 1 to %d, not '%s'", option->name, INT_MAX, value);
+    *(int *)member = (int)count;
     break;
   case TOOL_REAL:
-    if (!tool_real(value, option->to.real))
-      return tool_fail(TOOL_FAILED, "--%s takes a finite number of 0 or more, not '%s'", option->info.name, value);
+    if (!tool_real(value, member))
+      return tool_fail(TOOL_FAILED, "--%s takes a finite number of 0 or more, not '%s'", option->name, value);
     break;
   }
   return TOOL_GO_ON;
 }
 
-/* Sets an option, name of length characters, that takes or refuses value as the tables say. */
-static int set(const struct tool_option_list *list, const struct tool_info *info, const char *value)
+/* Sets an option, which takes or refuses the value as the tables say. */
+static int set(const struct tool_option_list *list, const struct tool_option *option, const char *value)
 {
   const struct tool_command *command = list->command;
-  for (const struct tool_option *option = command->options; option->info.name; option++)
-    if (option->info.name == info->name) return set_own(option, value);
-  if (command->take) return command->take(command->user, info->name, value);
-  karst_status status = karst_options_set(command->library_options, info->name, value);
+  if (option->kind != TOOL_OF_LIBRARY) return set_own(option, value, command->settings);
+  if (command->take) return command->take(command->user, option->name, value);
+  karst_status status = karst_options_set(command->library_options, option->name, value);
   if (!status) return TOOL_GO_ON;
-  const char *why = command->explain ? command->explain(info->name, value) : NULL;
-  return why ? tool_fail(TOOL_FAILED, "--%s %s: %s", info->name, value, why) : tool_fail_library(list->context, status);
+  const char *why = command->explain ? command->explain(option->name, value) : NULL;
+  return why ? tool_fail(TOOL_FAILED, "--%s %s: %s", option->name, value, why)
+             : tool_fail_library(list->context, status);
 }
 
 /* Handles the option at argv[*i] and advances *i over a value of its own. */
@@ -95,29 +99,29 @@ static int take_option(const struct tool_option_list *list, int argc, char *argv
 {
   char *argument = argv[*i];
   const char *value;
-  struct tool_info info;
+  struct tool_option option;
   if (strcmp(argument, "-h") == 0) {
     print_help(list);
     return TOOL_YES;
   }
-  if (argument[1] != '-' || !tool_option_find(list, argument, &info, &value))
+  if (argument[1] != '-' || !tool_option_find(list, argument, &option, &value))
     return fail_unknown_option(list, argument);
   if (value) argument[value - argument - 1] = '\0'; /* ends the name */
-  if (info.name == tool_help.name && value) return tool_option_page(list, value);
-  if (!info.value[0] && value) return tool_fail(TOOL_FAILED, "--%s takes no value", info.name);
-  if (info.value[0] && !value) {
-    if (*i + 1 == argc) return tool_fail(TOOL_FAILED, "--%s needs a value: %s", info.name, info.value);
+  if (option.name == tool_help.name && value) return tool_option_page(list, value);
+  if (!option.value[0] && value) return tool_fail(TOOL_FAILED, "--%s takes no value", option.name);
+  if (option.value[0] && !value) {
+    if (*i + 1 == argc) return tool_fail(TOOL_FAILED, "--%s needs a value: %s", option.name, option.value);
     value = argv[++*i];
   }
-  if (info.name == tool_help.name) {
+  if (option.name == tool_help.name) {
     print_help(list);
     return TOOL_YES;
   }
-  if (info.name == tool_version.name) {
+  if (option.name == tool_version.name) {
     printf("Karst %s\n%s\n", karst_version(), karst_build_features());
     return TOOL_YES;
   }
-  return set(list, &info, value);
+  return set(list, &option, value);
 }
 
 /* Finds the option of the command's own that is called name among the arguments from *i on, and not as the value of
@@ -125,14 +129,14 @@ static int take_option(const struct tool_option_list *list, int argc, char *argv
 static bool find_given(const struct tool_option_list *list, const char *name, int argc, char *argv[], int *i,
                        const char **value)
 {
-  struct tool_info info;
+  struct tool_option option;
   while (*i < argc) {
     char *argument = argv[(*i)++];
     if (strcmp(argument, "--") == 0) break;
-    if (strncmp(argument, "--", 2) != 0 || !tool_option_find(list, argument, &info, value)) continue;
-    const bool apart = info.value[0] && !*value && *i < argc;
+    if (strncmp(argument, "--", 2) != 0 || !tool_option_find(list, argument, &option, value)) continue;
+    const bool apart = option.value[0] && !*value && *i < argc;
     if (apart) *value = argv[(*i)++];
-    if (strcmp(info.name, name) == 0) return true;
+    if (strcmp(option.name, name) == 0) return true;
   }
   return false;
 }
@@ -148,12 +152,12 @@ static void look_for_json(const struct tool_option_list *list, int argc, char *a
 /* Takes the option of a line. What a line may not hold is what ends the program or reads another file. */
 static int take_line(const struct tool_option_list *list, struct tool_options_line *line)
 {
-  struct tool_info info;
+  struct tool_option option;
   const char *value;
   int first = 0;
-  if (line->argument[0][2] && tool_option_find(list, line->argument[0], &info, &value) &&
-      (strcmp(info.name, "options") == 0 || info.name == tool_help.name || info.name == tool_version.name))
-    return tool_fail(TOOL_FAILED, "--%s is allowed on the command line only", info.name);
+  if (line->argument[0][2] && tool_option_find(list, line->argument[0], &option, &value) &&
+      (strcmp(option.name, "options") == 0 || option.name == tool_help.name || option.name == tool_version.name))
+    return tool_fail(TOOL_FAILED, "--%s is allowed on the command line only", option.name);
   int status = take_option(list, line->count, line->argument, &first);
   if (status == TOOL_GO_ON && first + 1 < line->count)
     status = tool_fail(TOOL_FAILED, "%s takes no value, but got '%s'", line->argument[0], line->argument[1]);

@@ -5,6 +5,7 @@
 #include "karst.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum {
   TOOL_GO_ON = -1, /* no exit status: the step succeeded and the program continues */
@@ -64,25 +65,16 @@ bool tool_integer(const char *text, long long minimum, long long maximum, long l
 /* Reads a finite decimal number >= 0 that fills all of text. */
 bool tool_real(const char *text, double *number);
 
-/* What --help says about an option. */
-struct tool_info {
+/* An option: what --help says about it, and the member of the command's settings that it sets. A text points into argv;
+ * a count is at least 1. */
+struct tool_option {
   const char *name;
-  char value[128];           /* the form of its value; "" for a switch */
+  const char *value;         /* the form of its value; "" for a switch */
   const char *default_value; /* "" for none */
   const char *help;          /* one line */
   const char *details;       /* sentences that follow it and say the rest; may be NULL */
-};
-
-/* An option of a tool and the variable that it sets. A text points into argv; a count is at least 1. */
-struct tool_option {
-  struct tool_info info;
-  enum { TOOL_SWITCH, TOOL_TEXT, TOOL_COUNT, TOOL_REAL } kind;
-  union {
-    bool *flag;
-    const char **text;
-    int *count;
-    double *real;
-  } to;
+  enum { TOOL_OF_LIBRARY, TOOL_SWITCH, TOOL_TEXT, TOOL_COUNT, TOOL_REAL } kind;
+  size_t place; /* offset of the member: a bool, const char *, int or double; nothing for an option of the library */
 };
 
 /* Returns the value of an option of the library as text, or as a number if it takes one. */
@@ -96,6 +88,7 @@ struct tool_command {
   const char **operand;              /* [operand_count], set by tool_parse */
   int *operands_given;               /* set to how many there are; may be NULL */
   const struct tool_option *options; /* ends with a NULL name; --help and --version are added */
+  void *settings;                    /* the struct that the options set */
   const char *const *groups; /* pairs, NULL behind the last: an option that begins a group, and its title; or NULL */
   karst_options *library_options; /* NULL if the tool does not take the options of the library */
   /* Why an option of the library does not take a value, where the tool knows better than the library, which does not

@@ -6,11 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct tool_info tool_help = {"help", "", "",
-                                    "print a line for each option; so does -h. --help=options explains them all",
-                                    "--help=markdown and --help=man print the same as the page doc/options.md and the "
-                                    "section OPTIONS of the man page."};
-const struct tool_info tool_version = {"version", "", "", "print the version and what it was built with", NULL};
+const struct tool_option tool_help = {
+    .name = "help",
+    .value = "",
+    .default_value = "",
+    .help = "print a line for each option; so does -h. --help=options explains them all",
+    .details =
+        "--help=markdown and --help=man print the same as the page doc/options.md and the section OPTIONS of the "
+        "man page."};
+const struct tool_option tool_version = {
+    .name = "version", .value = "", .default_value = "", .help = "print the version and what it was built with"};
 
 /* Whether name, of which length characters count, is the option known; '-' and '_' count as equal. */
 static bool is_named(const char *name, size_t length, const char *known)
@@ -24,7 +29,7 @@ static bool is_named(const char *name, size_t length, const char *known)
 static size_t count_own(const struct tool_command *command)
 {
   size_t own = 0;
-  while (command->options[own].info.name) own++;
+  while (command->options[own].name) own++;
   return own;
 }
 
@@ -39,13 +44,12 @@ int tool_option_list_make(karst_context *context, const struct tool_command *com
                                     .option = malloc((own + rows + 2) * sizeof *list->option),
                                     .row = malloc((rows + 1) * sizeof *list->row)};
   if (!list->option || !list->row) return tool_fail_memory("the list of options");
-  for (size_t i = 0; i < own; i++) list->option[list->count++] = command->options[i].info;
+  for (size_t i = 0; i < own; i++) list->option[list->count++] = command->options[i];
   for (; list->rows < rows && karst_options_info(context, list->rows, &list->row[list->rows]); list->rows++) {
     const karst_option_info *row = &list->row[list->rows];
     if (row->experiment) continue;
-    struct tool_info *info = &list->option[list->count++];
-    *info = (struct tool_info){.name = row->name, .default_value = row->default_value, .help = row->help};
-    memcpy(info->value, row->value, sizeof info->value);
+    list->option[list->count++] = (struct tool_option){
+        .name = row->name, .value = row->value, .default_value = row->default_value, .help = row->help};
   }
   list->option[list->count++] = tool_help;
   list->option[list->count++] = tool_version;
@@ -69,21 +73,21 @@ static const karst_option_info *find_row(const struct tool_option_list *list, co
 
 /* An option such as first.level, which the library will be asked for: here the first part has to be one with others
  * inside. The last part says what it takes; an option for experiments is not listed. */
-static bool find_inside(const struct tool_option_list *list, const char *name, size_t length, struct tool_info *info)
+static bool find_inside(const struct tool_option_list *list, const char *name, size_t length,
+                        struct tool_option *option)
 {
   const char *point = memchr(name, '.', length), *last = point;
   const karst_option_info *outer = point ? find_row(list, name, (size_t)(point - name)) : NULL;
   if (!outer || outer->kind != KARST_OPTION_PRECOND) return false;
   for (const char *c = point; c < name + length; c++)
     if (*c == '.') last = c + 1;
-  *info = (struct tool_info){.name = name, .value = "VALUE", .default_value = "", .help = ""};
   const karst_option_info *inner = find_row(list, last, (size_t)(name + length - last));
-  if (!inner) return true;
-  memcpy(info->value, inner->value, sizeof info->value);
-  return !inner->experiment;
+  *option =
+      (struct tool_option){.name = name, .value = inner ? inner->value : "VALUE", .default_value = "", .help = ""};
+  return !inner || !inner->experiment;
 }
 
-bool tool_option_find(const struct tool_option_list *list, const char *argument, struct tool_info *info,
+bool tool_option_find(const struct tool_option_list *list, const char *argument, struct tool_option *option,
                       const char **value)
 {
   const char *name = argument + 2, *equals = strchr(name, '=');
@@ -91,10 +95,10 @@ bool tool_option_find(const struct tool_option_list *list, const char *argument,
   *value = equals ? equals + 1 : NULL;
   for (size_t i = 0; i < list->count; i++)
     if (is_named(name, length, list->option[i].name)) {
-      *info = list->option[i];
+      *option = list->option[i];
       return true;
     }
-  return find_inside(list, name, length, info);
+  return find_inside(list, name, length, option);
 }
 
 static const char *name_of(const void *user, size_t i)

@@ -8,13 +8,12 @@ struct tool_option_list {
   karst_context *context;
   const struct tool_command *command;
   size_t count;
-  struct tool_info
-      *option; /* [count] the command's own, then the library's but for experiments, then help and version */
+  struct tool_option *option; /* [count] the command's own, the library's except experiments, help and version */
   size_t rows;
   karst_option_info *row; /* [rows] the library's, experiments too; none where the command takes none */
 };
 
-extern const struct tool_info tool_help, tool_version;
+extern const struct tool_option tool_help, tool_version;
 
 /* Gathers the options of a command. Returns TOOL_GO_ON or, where memory is short, an exit status; the caller frees the
  * list after that too. */
@@ -23,7 +22,7 @@ void tool_option_list_free(struct tool_option_list *list);
 
 /* The option that an argument --NAME or --NAME=VALUE names; *value: what follows '=', or NULL. The name of
  * --first.level is that of the argument, up to an '='. */
-bool tool_option_find(const struct tool_option_list *list, const char *argument, struct tool_info *info,
+bool tool_option_find(const struct tool_option_list *list, const char *argument, struct tool_option *option,
                       const char **value);
 
 /* The name of the option that argument may have been meant for; NULL where none is near. */

@@ -113,22 +113,22 @@ static void put_value(const struct page *page, const char *value)
   }
 }
 
-static void put_option(struct page *page, const struct tool_info *info)
+static void put_option(struct page *page, const struct tool_option *option)
 {
-  const char *gap = info->value[0] ? " " : "";
+  const char *gap = option->value[0] ? " " : "";
   if (page->form == MAN) {
     fputs(".TP\n\\fB\\-\\-", stdout);
-    put_characters(page, info->name, strlen(info->name));
+    put_characters(page, option->name, strlen(option->name));
     printf("\\fR%s", gap);
-    put_value(page, info->value);
+    put_value(page, option->value);
     putchar('\n');
   } else {
-    const bool fits = strlen(info->name) + strlen(info->value) < WIDTH - 4;
+    const bool fits = strlen(option->name) + strlen(option->value) < WIDTH - 4;
     if (page->form == PLAIN && !fits) gap = "\n      ";
-    printf(page->form == PLAIN ? "  --%s%s%s\n" : "- **`--%s%s%s`**: ", info->name, gap, info->value);
+    printf(page->form == PLAIN ? "  --%s%s%s\n" : "- **`--%s%s%s`**: ", option->name, gap, option->value);
   }
   begin(page, 6, 0);
-  put_help(page, info->help, info->details, info->default_value, true);
+  put_help(page, option->help, option->details, option->default_value, true);
 }
 
 /* The methods that an option chooses from, as a list below it. */
@@ -192,13 +192,15 @@ static karst_status put_library(struct page *page)
   karst_status status = KARST_SUCCESS;
   for (size_t i = 0; !status && karst_options_info(page->known, i, &row); i++) {
     if (row.experiment && page->form != MARKDOWN) continue;
-    struct tool_info info = {.name = row.name, .default_value = row.default_value, .help = row.help};
-    memcpy(info.value, row.value, sizeof info.value);
-    if (!brief) info.details = row.details;
+    const struct tool_option option = {.name = row.name,
+                                       .value = row.value,
+                                       .default_value = row.default_value,
+                                       .help = row.help,
+                                       .details = brief ? NULL : row.details};
     status = make_title(page, row.name, title, sizeof title);
     if (strcmp(title, last) != 0) put_heading(page, title);
     memcpy(last, title, sizeof last);
-    put_option(page, &info);
+    put_option(page, &option);
     if (row.experiment) puts("  For experiments: only programs and `--set` of bench take it.");
     if (!brief) put_methods(page, row.name);
   }
@@ -210,12 +212,12 @@ static void put_own(struct page *page)
 {
   const struct tool_command *command = page->list->command;
   const char *const *group = command->groups;
-  for (const struct tool_option *own = command->options; own->info.name; own++) {
-    if (group && *group && strcmp(group[0], own->info.name) == 0) {
+  for (const struct tool_option *own = command->options; own->name; own++) {
+    if (group && *group && strcmp(group[0], own->name) == 0) {
       put_heading(page, group[1]);
       group += 2;
     }
-    put_option(page, &own->info);
+    put_option(page, own);
   }
   put_option(page, &tool_help);
   put_option(page, &tool_version);

@@ -91,7 +91,7 @@ static int fail_part(const char *given)
   FILE *memory = open_memstream(&list, &length);
   if (!memory) return tool_fail_memory("the baseline");
   for (size_t i = 0; compare_own(i); i++)
-    if (compare_own(i)->is_listed && !compare_own(i)->is_operand) fprintf(memory, "%s, ", compare_own(i)->info.name);
+    if (compare_own(i)->is_listed && !compare_own(i)->is_operand) fprintf(memory, "%s, ", compare_own(i)->name);
   if (fclose(memory) != 0) return tool_fail_memory("the baseline");
   const int status =
       tool_fail(TOOL_FAILED, "--baseline takes NAME=VALUE,... with names of %sand the options of the library, not '%s'",

@@ -233,7 +233,7 @@ static json_t *describe(const struct product *product, json_t *set, const int *c
       json_object_set(options, product->name[i], json_array_get(product->values[i], (size_t)combination[i + 1]));
   json_object_set_new(what, "options", options);
   for (size_t i = 0; compare_own(i); i++) { /* those that have one value in a batch */
-    const char *name = compare_own(i)->info.name;
+    const char *name = compare_own(i)->name;
     json_t *value = compare_own(i)->is_listed ? NULL : json_array_get(json_object_get(set, name), 0);
     if (value) json_object_set(what, name, value);
   }

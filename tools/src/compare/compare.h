@@ -55,11 +55,12 @@ enum compare_kind {
 
 /* A name that is not an option of the library, such as block. */
 struct compare_own {
-  struct tool_info info;
+  const char *name, *value, *default_value, *help, *details; /* as those of struct tool_option */
   enum compare_kind kind;
   bool is_listed;  /* takes several values */
   bool is_operand; /* is given without an option */
 };
+enum { COMPARE_OWN_MAX = 16 };
 const struct compare_own *compare_own(size_t i); /* NULL past the last */
 const struct compare_own *compare_find_own(const char *name);
 

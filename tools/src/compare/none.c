@@ -8,7 +8,7 @@ int main(int argc, char *argv[])
   karst_context *context;
   int operands = 0;
   const char **operand = malloc((size_t)argc * sizeof *operand);
-  const struct tool_option options[] = {{.info = {.name = NULL}}};
+  const struct tool_option options[] = {{.name = NULL}};
   const struct tool_command command = {
       .about = "Compares solves in batches, and needs jansson, which this build does not have.",
       .operand_names = "MATRIX...",

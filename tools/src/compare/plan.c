@@ -103,7 +103,7 @@ static int fail_unknown(const struct compare_plan *plan, const char *key)
   karst_option_info info;
   FILE *memory = open_memstream(&list, &length);
   if (!memory) return tool_fail_memory("the names of a plan");
-  for (size_t i = 0; compare_own(i); i++) fprintf(memory, "%s%s", i > 0 ? ", " : "", compare_own(i)->info.name);
+  for (size_t i = 0; compare_own(i); i++) fprintf(memory, "%s%s", i > 0 ? ", " : "", compare_own(i)->name);
   for (size_t i = 0; karst_options_info(plan->context, i, &info); i++)
     if (!info.experiment) fprintf(memory, ", %s", info.name);
   fputs(", and outside its cases", memory);

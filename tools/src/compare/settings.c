@@ -9,81 +9,73 @@
 #define PLACE(member) offsetof(struct compare_settings, member)
 
 static const struct setting {
-  struct tool_info info;
-  size_t place; /* in struct compare_settings: of a text, or of a bool where the option takes no value */
+  struct tool_option option;
   enum { LINE, PLAN, PLAN_NUMBER } from; /* the command line alone, or a plan too, there as text or also as a number */
 } table[] = {
     {{"plan", "FILE.json", "", "an object with these names and values, and more such objects in its array cases",
       "The keys are the names of the options of cases, with single values or arrays, and matrices for the list of "
       "matrices. The object may also have cases, an array of such objects, each with cases of its own. The command "
-      "line adds to it."},
-     PLACE(plan),
+      "line adds to it.",
+      TOOL_TEXT, PLACE(plan)},
      LINE},
-    {{"results", "FILE", "compare.jsonl", "a line for each case that has ended; those in it are not run again", NULL},
-     PLACE(results),
+    {{"results", "FILE", "compare.jsonl", "a line for each case that has ended; those in it are not run again", NULL,
+      TOOL_TEXT, PLACE(results)},
      PLAN},
     {{"retry", "OUTCOME,...", "", "run cases again whose row has one of these outcomes",
       "An example is --retry=out-of-time,crashed. The outcomes are converged, not-converged, failed, no-device, "
-      "crashed, "
-      "out-of-time and out-of-memory. Without it no case that has a row is run."},
-     PLACE(retry),
+      "crashed, out-of-time and out-of-memory. Without it no case that has a row is run.",
+      TOOL_TEXT, PLACE(retry)},
      LINE},
-    {{"time-limit", "S", "600", "seconds for a case", NULL}, PLACE(time_limit), PLAN_NUMBER},
-    {{"memory-limit", "SIZE", "what the machine has free", "resident memory for a case, as 500M or 4G", NULL},
-     PLACE(memory_limit),
+    {{"time-limit", "S", "600", "seconds for a case", NULL, TOOL_TEXT, PLACE(time_limit)}, PLAN_NUMBER},
+    {{"memory-limit", "SIZE", "what the machine has free", "resident memory for a case, as 500M or 4G", NULL, TOOL_TEXT,
+      PLACE(memory_limit)},
      PLAN_NUMBER},
     {{"csv", "FILE", "", "write a table with a line for each case; - is standard output, as for --markdown and --json",
-      NULL},
-     PLACE(csv),
+      NULL, TOOL_TEXT, PLACE(csv)},
      PLAN},
     {{"markdown", "FILE", "- if nothing else is asked for", "write tables for readers",
-      "Without --csv, --markdown and --json this table goes to standard output."},
-     PLACE(markdown),
+      "Without --csv, --markdown and --json this table goes to standard output.", TOOL_TEXT, PLACE(markdown)},
      PLAN},
-    {{"json", "FILE", "", "write the rows as one object", "Its array results has the rows."}, PLACE(json), PLAN},
+    {{"json", "FILE", "", "write the rows as one object", "Its array results has the rows.", TOOL_TEXT, PLACE(json)},
+     PLAN},
     {{"report", "DIR", "", "write a page of HTML with pictures",
       "gnuplot draws the pictures. The page and the Markdown table say how near the preconditioner auto comes to the "
-      "best fixed choice, where both were run on a matrix with the same solver and device."},
-     PLACE(report),
+      "best fixed choice, where both were run on a matrix with the same solver and device.",
+      TOOL_TEXT, PLACE(report)},
      PLAN},
     {{"baseline", "NAME=VALUE,...", "device=cpu if there are several devices",
-      "speed-up against the case that is equal but for these", "Each value must be one that some case is given."},
-     PLACE(baseline),
+      "speed-up against the case that is equal but for these", "Each value must be one that some case is given.",
+      TOOL_TEXT, PLACE(baseline)},
      PLAN},
-    {{"dry-run", "", "", "list the cases, and which have a row, and run none", NULL}, PLACE(dry_run), LINE},
-    {{"tables-only", "", "", "run none and write the tables; without a matrix or plan those of all rows of the results",
-      "If no case has a row, that is an error."},
-     PLACE(tables_only),
+    {{"dry-run", "", "", "list the cases, and which have a row, and run none", NULL, TOOL_SWITCH, PLACE(dry_run)},
      LINE},
-    {{"quiet", "", "", "show no progress", NULL}, PLACE(quiet), LINE},
+    {{"tables-only", "", "", "run none and write the tables; without a matrix or plan those of all rows of the results",
+      "If no case has a row, that is an error.", TOOL_SWITCH, PLACE(tables_only)},
+     LINE},
+    {{"quiet", "", "", "show no progress", NULL, TOOL_SWITCH, PLACE(quiet)}, LINE},
 };
 
 enum { SETTINGS = sizeof table / sizeof table[0] };
-
-static const char **text_at(struct compare_settings *settings, size_t place)
-{
-  return (const char **)(void *)((char *)settings + place);
-}
 
 const char *compare_plan_setting(size_t i, struct compare_settings *settings, const char ***text, bool *takes_number)
 {
   for (size_t k = 0; k < SETTINGS; k++) {
     if (table[k].from == LINE || i-- > 0) continue;
-    *text = settings ? text_at(settings, table[k].place) : NULL;
+    *text = settings ? (const char **)(void *)((char *)settings + table[k].option.place) : NULL;
     *takes_number = table[k].from == PLAN_NUMBER;
-    return table[k].info.name;
+    return table[k].option.name;
   }
   return NULL;
 }
 
 /* What the command line has given. */
 struct line {
+  struct compare_settings settings; /* the first member, so that it has the offsets of table */
+  const char *value[COMPARE_OWN_MAX];
+  bool flag[COMPARE_OWN_MAX]; /* of names of a case that take no value */
   struct compare_plan *plan;
-  size_t own;                 /* how many names of a case there are */
-  const char **value;         /* [own] or NULL */
-  bool *flag;                 /* [own] of those that take no value */
-  struct tool_option *option; /* [own + SETTINGS + 1] */
-  const char **operand;       /* [argc] */
+  struct tool_option option[COMPARE_OWN_MAX + SETTINGS + 1];
+  const char **operand; /* [argc] */
   int operands;
   char *ending; /* of the help */
 };
@@ -107,28 +99,20 @@ static int take_option(void *user, const char *name, const char *value)
   return compare_take(((struct line *)user)->plan, name, value);
 }
 
-static int make_options(struct line *line, struct compare_settings *settings, int argc)
+static void make_options(struct line *line)
 {
-  while (compare_own(line->own)) line->own++;
-  line->value = calloc(line->own + 1, sizeof *line->value);
-  line->flag = calloc(line->own + 1, sizeof *line->flag);
-  line->option = calloc(line->own + SETTINGS + 1, sizeof *line->option);
-  line->operand = calloc((size_t)argc + 1, sizeof *line->operand);
   struct tool_option *option = line->option;
-  if (!line->value || !line->flag || !option || !line->operand) return tool_fail_memory("the arguments");
-  for (size_t i = 0; i < line->own; i++) {
-    const struct compare_own *own = compare_own(i);
-    if (own->is_operand) continue;
-    *option = (struct tool_option){own->info, TOOL_TEXT, {.text = &line->value[i]}};
-    if (own->kind == COMPARE_SWITCH) *option = (struct tool_option){own->info, TOOL_SWITCH, {.flag = &line->flag[i]}};
-    option++;
+  const struct compare_own *own;
+  for (size_t i = 0; (own = compare_own(i)); i++) {
+    const bool is_switch = own->kind == COMPARE_SWITCH;
+    const size_t place = is_switch ? offsetof(struct line, flag) + i * sizeof line->flag[0]
+                                   : offsetof(struct line, value) + i * sizeof line->value[0];
+    if (!own->is_operand)
+      *option++ = (struct tool_option){own->name, own->value,   own->default_value,
+                                       own->help, own->details, is_switch ? TOOL_SWITCH : TOOL_TEXT,
+                                       place};
   }
-  for (size_t i = 0; i < SETTINGS; i++, option++) {
-    bool *flag = (bool *)((char *)settings + table[i].place);
-    *option = (struct tool_option){table[i].info, TOOL_TEXT, {.text = text_at(settings, table[i].place)}};
-    if (!table[i].info.value[0]) *option = (struct tool_option){table[i].info, TOOL_SWITCH, {.flag = flag}};
-  }
-  return TOOL_GO_ON;
+  for (size_t i = 0; i < SETTINGS; i++) *option++ = table[i].option;
 }
 
 /* What the help ends with. */
@@ -162,6 +146,7 @@ static int parse(struct line *line, int argc, char *argv[])
       .operand = line->operand,
       .operands_given = &line->operands,
       .options = line->option,
+      .settings = line,
       .groups = groups,
       .library_options = line->plan->options,
       .take = take_option,
@@ -175,10 +160,11 @@ static int parse(struct line *line, int argc, char *argv[])
 /* Gives the plan what stands behind the options of the library. */
 static int take_rest(struct line *line)
 {
+  const struct compare_own *own;
   int status = TOOL_GO_ON;
-  for (size_t i = 0; i < line->own && status == TOOL_GO_ON; i++) {
+  for (size_t i = 0; (own = compare_own(i)) && status == TOOL_GO_ON; i++) {
     const char *value = line->flag[i] ? "yes" : line->value[i];
-    if (value) status = compare_take(line->plan, compare_own(i)->info.name, value);
+    if (value) status = compare_take(line->plan, own->name, value);
   }
   for (int i = 0; i < line->operands && status == TOOL_GO_ON; i++)
     status = compare_take(line->plan, "matrices", line->operand[i]);
@@ -187,15 +173,13 @@ static int take_rest(struct line *line)
 
 int compare_settings_parse(struct compare_settings *settings, struct compare_plan *plan, int argc, char *argv[])
 {
-  struct line line = {.plan = plan};
-  int status = make_options(&line, settings, argc);
-  if (status == TOOL_GO_ON) status = make_ending(&line);
+  struct line line = {.plan = plan, .operand = calloc((size_t)argc + 1, sizeof *line.operand)};
+  make_options(&line);
+  int status = line.operand ? make_ending(&line) : tool_fail_memory("the arguments");
   if (status == TOOL_GO_ON) status = parse(&line, argc, argv);
   if (status == TOOL_GO_ON) status = take_rest(&line);
-  if (status == TOOL_GO_ON) status = compare_settings_limits(settings, NULL, NULL);
-  free((void *)line.value);
-  free(line.flag);
-  free(line.option);
+  if (status == TOOL_GO_ON) status = compare_settings_limits(&line.settings, NULL, NULL);
+  *settings = line.settings;
   free((void *)line.operand);
   free(line.ending);
   return status;

@@ -236,27 +236,26 @@ static int convert(karst_context *context, const struct settings *settings)
   return exit_status == TOOL_GO_ON ? TOOL_YES : exit_status;
 }
 
+#define PLACE(member) offsetof(struct settings, member)
+
+static const struct tool_option options[] = {
+    {"block", "B", "what the file's header says, else 1", "block size", TOOL_BLOCK_DETAILS, TOOL_COUNT, PLACE(block)},
+    {TOOL_GRID_ROW, TOOL_TEXT, PLACE(grid_text)},
+    {TOOL_NEGATE_ROW, TOOL_SWITCH, PLACE(negate)},
+    {TOOL_STORED_TRIANGLE_ROW, TOOL_SWITCH, PLACE(stored_triangle)},
+    {TOOL_DUPLICATES_ROW, TOOL_TEXT, PLACE(duplicates)},
+    {TOOL_INSERT_DIAGONAL_ROW, TOOL_SWITCH, PLACE(insert_diagonal)},
+    {"force", "", "", "replace or remove another matrix's right-hand side that stands beside OUTPUT",
+     "It is removed, with a note, where the new matrix has no right-hand side.", TOOL_SWITCH, PLACE(force)},
+    {"quiet", "", "", "print errors only", NULL, TOOL_SWITCH, PLACE(quiet)},
+    {.name = NULL},
+};
+
 int main(int argc, char *argv[])
 {
   karst_context *context;
   const char *path[2] = {NULL, NULL};
   struct settings settings = {0};
-  const struct tool_option options[] = {
-      {{"block", "B", "what the file's header says, else 1", "block size", TOOL_BLOCK_DETAILS},
-       TOOL_COUNT,
-       {.count = &settings.block}},
-      {TOOL_GRID_ROW, TOOL_TEXT, {.text = &settings.grid_text}},
-      {TOOL_NEGATE_ROW, TOOL_SWITCH, {.flag = &settings.negate}},
-      {TOOL_STORED_TRIANGLE_ROW, TOOL_SWITCH, {.flag = &settings.stored_triangle}},
-      {TOOL_DUPLICATES_ROW, TOOL_TEXT, {.text = &settings.duplicates}},
-      {TOOL_INSERT_DIAGONAL_ROW, TOOL_SWITCH, {.flag = &settings.insert_diagonal}},
-      {{"force", "", "", "replace or remove another matrix's right-hand side that stands beside OUTPUT",
-        "It is removed, with a note, where the new matrix has no right-hand side."},
-       TOOL_SWITCH,
-       {.flag = &settings.force}},
-      {{"quiet", "", "", "print errors only", NULL}, TOOL_SWITCH, {.flag = &settings.quiet}},
-      {.info = {.name = NULL}},
-  };
   const struct tool_command command = {
       .about = "Writes a matrix file or a matrix NAME:SIZES of the gallery as OUTPUT, which ends in .mtx, .mtx.gz,\n"
                ".kbsr, Karst's binary form, or .kbsr.gz; its right-hand side, if it has one, goes beside it as\n"
@@ -267,6 +266,7 @@ int main(int argc, char *argv[])
       .operand_count = 2,
       .operand = path,
       .options = options,
+      .settings = &settings,
       .gallery = true,
       .exit_statuses = "exit status: 0 written, 2 bad input or usage",
   };

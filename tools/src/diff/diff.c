@@ -132,23 +132,22 @@ static int compare(karst_context *context, const struct settings *settings, stru
   return agree ? TOOL_YES : TOOL_NO;
 }
 
+#define PLACE(member) offsetof(struct settings, member)
+
+static const struct tool_option options[] = {
+    {"rtol", "R", "1e-6", "agree where the difference is at most R times the largest absolute entry of B",
+     "Either of --rtol and --atol is enough.", TOOL_REAL, PLACE(rtol)},
+    {"atol", "R", "0", "agree where the difference is at most R", NULL, TOOL_REAL, PLACE(atol)},
+    {TOOL_DUPLICATES_ROW, TOOL_TEXT, PLACE(duplicates)},
+    {"quiet", "", "", "print errors only", "The exit status tells the rest.", TOOL_SWITCH, PLACE(quiet)},
+    {.name = NULL},
+};
+
 int main(int argc, char *argv[])
 {
   karst_context *context;
   struct settings settings = {.rtol = 1e-6};
   struct difference difference = {0};
-  const struct tool_option options[] = {
-      {{"rtol", "R", "1e-6", "agree where the difference is at most R times the largest absolute entry of B",
-        "Either of --rtol and --atol is enough."},
-       TOOL_REAL,
-       {.real = &settings.rtol}},
-      {{"atol", "R", "0", "agree where the difference is at most R", NULL}, TOOL_REAL, {.real = &settings.atol}},
-      {TOOL_DUPLICATES_ROW, TOOL_TEXT, {.text = &settings.duplicates}},
-      {{"quiet", "", "", "print errors only", "The exit status tells the rest."},
-       TOOL_SWITCH,
-       {.flag = &settings.quiet}},
-      {.info = {.name = NULL}},
-  };
   const struct tool_command command = {
       .about = "Compares two vectors or two matrices: files or pipes (- is standard input), or matrices\n"
                "NAME:SIZES from the gallery.",
@@ -156,6 +155,7 @@ int main(int argc, char *argv[])
       .operand_count = 2,
       .operand = settings.path,
       .options = options,
+      .settings = &settings,
       .exit_statuses = "exit status: 0 they agree, 1 they differ, 2 bad input or usage",
   };
   tool_start(argv[0]);
