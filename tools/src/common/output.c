@@ -10,17 +10,6 @@ int tool_check_output(const char *path)
   return karst_place_check(path) ? TOOL_GO_ON : tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
 }
 
-FILE *tool_open_output(const char *path)
-{
-  fflush(stdout);
-  const int descriptor = karst_place_open_itself(path);
-  FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-  if (file) return file;
-  tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
-  if (descriptor >= 0) close(descriptor);
-  return NULL;
-}
-
 /* Copies a file from its begin to a descriptor. */
 static bool copy(FILE *from, int to)
 {

@@ -11,9 +11,6 @@
 /* Refuses a file that cannot be written; does not change it. */
 int tool_check_output(const char *path);
 
-/* Opens path itself, to write to it as its content is made; NULL after a reported error. */
-FILE *tool_open_output(const char *path);
-
 /* Puts the content of an open file, such as a nameless one, into the file of this name: in one step, unless it is one
  * to be written in place. Returns TOOL_GO_ON, or reports what went wrong. */
 int tool_write_whole(FILE *content, const char *path);

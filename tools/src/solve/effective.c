@@ -4,29 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The value auto_choice, such as "--precond rrb --ordering natural"; NULL where no choice was made. A value of that
- * name which a registered method reports is no choice. */
-static const char *find_choice(const karst_options *given, const karst_solver *solver)
+/* The last value of a name that the solver reports, for behind those of registered methods come the library's own; no
+ * text and 0 where there is none, or the option was not left to auto. */
+static karst_value find(const karst_options *given, const karst_solver *solver, const char *option, const char *name)
 {
-  karst_value value;
-  if (!solver || strcmp(tool_option_text(given, "precond"), "auto") != 0) return NULL;
+  karst_value value, found = {.number = 0};
+  if (!solver || strcmp(tool_option_text(given, option), "auto") != 0) return found;
   for (size_t i = 0; karst_solver_report(solver, i, &value); i++)
-    if (strcmp(value.name, "auto_choice") == 0) return value.text;
-  return NULL;
-}
-
-/* The value NAME_used, in the place of auto for the option NAME; NULL where no choice was made. It comes behind those
- * of registered methods. */
-static const char *find_used(const karst_options *given, const karst_solver *solver, const char *name)
-{
-  char wanted[64];
-  const char *used = NULL;
-  karst_value value;
-  snprintf(wanted, sizeof wanted, "%s_used", name);
-  if (!solver || strcmp(tool_option_text(given, name), "auto") != 0) return NULL;
-  for (size_t i = 0; karst_solver_report(solver, i, &value); i++)
-    if (strcmp(value.name, wanted) == 0) used = value.text;
-  return used;
+    if (strcmp(value.name, name) == 0) found = value;
+  return found;
 }
 
 /* Cuts the next word off the text, into a place of size; false at its end. */
@@ -49,22 +35,13 @@ static karst_status set_choice(karst_options *options, const char *choice)
   return status;
 }
 
-/* The value restart_used, of gmres where auto has gone on with it; 0 where it has not. */
-static int find_restart(const karst_options *given, const karst_solver *solver)
-{
-  karst_value value;
-  if (!solver || strcmp(tool_option_text(given, "solver"), "auto") != 0) return 0;
-  for (size_t i = 0; karst_solver_report(solver, i, &value); i++)
-    if (strcmp(value.name, "restart_used") == 0) return (int)value.number;
-  return 0;
-}
-
 int tool_effective_options(karst_context *context, const karst_options *given, const karst_solver *solver,
                            karst_options **effective)
 {
-  const char *choice = find_choice(given, solver), *ordering = find_used(given, solver, "ordering");
-  const char *driver = find_used(given, solver, "solver");
-  const int restart = find_restart(given, solver);
+  const char *choice = find(given, solver, "precond", "auto_choice").text;
+  const char *ordering = find(given, solver, "ordering", "ordering_used").text;
+  const char *driver = find(given, solver, "solver", "solver_used").text;
+  const int restart = (int)find(given, solver, "solver", "restart_used").number;
   karst_status status = karst_options_copy(context, given, effective);
   if (!status && choice) status = set_choice(*effective, choice);
   if (!status && driver) status = karst_options_set(*effective, "solver", driver);

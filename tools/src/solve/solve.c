@@ -7,7 +7,7 @@
 #include "tools/src/common/input.h"
 #include "tools/src/common/load.h"
 #include "tools/src/solve/solve_pictures.h"
-#include "tools/src/common/watch.h"
+#include "tools/src/solve/watch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "tools/src/common/gnuplot.h"
 #include "tools/src/solve/solve_report.h"
-#include "tools/src/common/watch.h"
+#include "tools/src/solve/watch.h"
 
 /* Draws what the monitor has recorded of a solve for b, to the file of --plot. */
 int solve_plot(karst_context *context, const struct solve_report *report, const struct watch_record *record,

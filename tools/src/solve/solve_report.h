@@ -2,7 +2,7 @@
 #ifndef KARST_TOOLS_SRC_SOLVE_SOLVE_REPORT_H
 #define KARST_TOOLS_SRC_SOLVE_SOLVE_REPORT_H
 
-#include "tools/src/common/reference.h"
+#include "tools/src/solve/reference.h"
 #include "tools/src/solve/solve_profile.h"
 #include "tools/src/solve/solve_settings.h"
 #include "tools/src/common/reported_values.h"

@@ -1,6 +1,6 @@
 /* reference.h - computes a direct solution for comparison. */
-#ifndef KARST_TOOLS_SRC_COMMON_REFERENCE_H
-#define KARST_TOOLS_SRC_COMMON_REFERENCE_H
+#ifndef KARST_TOOLS_SRC_SOLVE_REFERENCE_H
+#define KARST_TOOLS_SRC_SOLVE_REFERENCE_H
 
 #include "tools/src/common/common.h"
 

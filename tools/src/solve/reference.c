@@ -4,7 +4,7 @@
  * transposed system solved. UMFPACK is under the GPL, so that only this command uses it, and not the library. */
 #include "config.h"
 
-#include "tools/src/common/reference.h"
+#include "tools/src/solve/reference.h"
 
 #ifdef HAVE_SUITESPARSE
 #include "tools/src/common/load.h"

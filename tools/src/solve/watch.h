@@ -1,6 +1,6 @@
 /* watch.h - shows and records what the library does: notes, a progress line on a terminal, the history file. */
-#ifndef KARST_TOOLS_SRC_COMMON_WATCH_H
-#define KARST_TOOLS_SRC_COMMON_WATCH_H
+#ifndef KARST_TOOLS_SRC_SOLVE_WATCH_H
+#define KARST_TOOLS_SRC_SOLVE_WATCH_H
 
 #include "tools/src/common/common.h"
 #include "tools/src/common/curve.h"

@@ -1,5 +1,5 @@
 /* watch.c - draws progress and records history; see watch.h. */
-#include "tools/src/common/watch.h"
+#include "tools/src/solve/watch.h"
 
 #include "tools/src/common/output.h"
 
@@ -42,17 +42,23 @@ static void receive(void *user, karst_message_kind kind, const char *text)
   }
 }
 
-/* Opens the history, which empties an older file, and writes the names of its columns. */
+/* Opens the history, which empties an older file, and writes the names of its columns. The file is written itself, and
+ * not one that takes its place: a reader may follow it. */
 static void open_history(struct watch *watch)
 {
   const char *path = watch->history_path;
   if (watch->history || !path) return;
-  watch->history = strcmp(path, "-") == 0 ? stdout : tool_open_output(path);
-  watch->history_failed = !watch->history;
-  if (watch->history)
+  const int descriptor = strcmp(path, "-") == 0 ? -1 : karst_place_open_itself(path);
+  fflush(stdout);
+  watch->history = strcmp(path, "-") == 0 ? stdout : descriptor < 0 ? NULL : fdopen(descriptor, "w");
+  if (watch->history) {
     fputs("iteration\tresidual\n", watch->history);
-  else
-    watch->history_path = NULL;
+    return;
+  }
+  tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
+  if (descriptor >= 0) close(descriptor);
+  watch->history_path = NULL;
+  watch->history_failed = true;
 }
 
 karst_decision watch_iteration(void *user, int iteration, double residual)
