@@ -12,6 +12,8 @@
 
 #include "tools/src/common/common.h"
 
+#include <math.h>
+
 /* A kernel (A x, M^-1 r) is applied this many times for one time. */
 #define BENCH_KERNEL_REPEATS 8
 
@@ -100,9 +102,23 @@ static inline void bench_stopwatch_step(bench_stopwatch *watch, int iteration, d
   }
 }
 
+/* Takes the times of the iterations, which are not numbers where the solve ended before them. */
+static inline void bench_stopwatch_take(const bench_stopwatch *watch, const bench_case *what, bench_sample *sample)
+{
+  sample->value[BENCH_ITERATION] = watch->stopped ? watch->seconds / what->iterations : NAN;
+  sample->value[BENCH_FIRST_RESIDUAL] = watch->stopped ? watch->first_residual : NAN;
+  sample->value[BENCH_LAST_RESIDUAL] = watch->stopped ? watch->last_residual : NAN;
+}
+
 /* Loads the matrix, and its right-hand side if it has one of the right length, else a vector of ones. Returns
  * TOOL_GO_ON, or the exit status of an error that has been reported. */
 int bench_system_load(karst_context *context, const bench_case *what, karst_matrix **A, karst_vector **rhs);
+/* The same for a peer, with a context of its own: it ends the program after an error. */
+void bench_peer_load(const bench_case *what, karst_context **context, karst_matrix **A, karst_vector **rhs);
+/* Waits for the next request to a peer; false at the end of standard input. */
+bool bench_peer_requested(void);
+/* Answers it by the first count quantities. */
+void bench_peer_answer(int count, const double *value);
 /* Makes this process keep the memory that it frees. */
 void bench_keep_memory(void);
 

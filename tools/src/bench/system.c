@@ -2,6 +2,7 @@
 #include "tools/src/bench/bench.h"
 #include "tools/src/common/load.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #ifdef __GLIBC__
@@ -13,7 +14,18 @@ static int load(karst_context *context, const bench_case *what, karst_matrix **A
 {
   int exit_status = tool_load_matrix(context, what->matrix, what->block, A, rhs);
   if (exit_status != TOOL_GO_ON || !what->negate) return exit_status;
-  exit_status = tool_negate(context, *A, *rhs);
+  return tool_negate(context, *A, *rhs);
+}
+
+int bench_system_load(karst_context *context, const bench_case *what, karst_matrix **A, karst_vector **rhs)
+{
+  int exit_status = load(context, what, A, rhs);
+  if (exit_status == TOOL_GO_ON && !(*rhs && karst_vector_length(*rhs) == karst_matrix_rows(*A))) {
+    karst_vector_destroy(*rhs);
+    karst_status status = karst_vector_create(context, karst_matrix_rows(*A), rhs);
+    if (!status) status = karst_vector_fill(*rhs, 1.0);
+    if (status) exit_status = tool_fail_library(context, status);
+  }
   if (exit_status == TOOL_GO_ON) return TOOL_GO_ON;
   karst_vector_destroy(*rhs);
   karst_matrix_destroy(*A);
@@ -22,22 +34,24 @@ static int load(karst_context *context, const bench_case *what, karst_matrix **A
   return exit_status;
 }
 
-int bench_system_load(karst_context *context, const bench_case *what, karst_matrix **A, karst_vector **rhs)
+void bench_peer_load(const bench_case *what, karst_context **context, karst_matrix **A, karst_vector **rhs)
 {
-  int exit_status = load(context, what, A, rhs);
-  if (exit_status != TOOL_GO_ON) return exit_status;
-  if (*rhs && karst_vector_length(*rhs) == karst_matrix_rows(*A)) return TOOL_GO_ON;
+  if (karst_context_create(NULL, context)) exit(tool_fail_memory("the context"));
+  const int exit_status = bench_system_load(*context, what, A, rhs);
+  if (exit_status != TOOL_GO_ON) exit(exit_status);
+}
 
-  karst_vector_destroy(*rhs);
-  karst_status status = karst_vector_create(context, karst_matrix_rows(*A), rhs);
-  if (!status) status = karst_vector_fill(*rhs, 1.0);
-  if (!status) return TOOL_GO_ON;
-  exit_status = tool_fail_library(context, status);
-  karst_vector_destroy(*rhs);
-  karst_matrix_destroy(*A);
-  *rhs = NULL;
-  *A = NULL;
-  return exit_status;
+bool bench_peer_requested(void)
+{
+  int c = getchar();
+  while (c != EOF && c != '\n') c = getchar();
+  return c != EOF;
+}
+
+void bench_peer_answer(int count, const double *value)
+{
+  for (int i = 0; i < count; i++) printf("%.17g%c", value[i], i + 1 < count ? ' ' : '\n');
+  fflush(stdout);
 }
 
 /* Without this, the system would hand out and clear the pages of large arrays again in each repetition. This cost has

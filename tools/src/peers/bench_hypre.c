@@ -116,9 +116,7 @@ static void copy_vector(const hypre_system *system, const karst_vector *v, HYPRE
 /* Makes the system with Karst, which keeps it to compute the residual, and copies it to hypre. */
 static void system_create(hypre_system *system)
 {
-  if (karst_context_create(NULL, &system->context)) exit(tool_fail_memory("the context"));
-  const int exit_status = bench_system_load(system->context, system->what, &system->A, &system->b);
-  if (exit_status != TOOL_GO_ON) exit(exit_status);
+  bench_peer_load(system->what, &system->context, &system->A, &system->b);
   if (karst_matrix_block_size(system->A) != 1)
     exit(tool_fail(TOOL_FAILED, "bench_hypre solves scalar systems only; the blocks have size %d",
                    karst_matrix_block_size(system->A)));
@@ -202,24 +200,11 @@ static void repetition(hypre_system *system, double value[BENCH_PEER_SOLVE_QUANT
   HYPRE_BoomerAMGDestroy(precond);
 }
 
-/* Answers each line on standard input. */
-static void answer(hypre_system *system)
-{
-  double value[BENCH_PEER_SOLVE_QUANTITIES];
-
-  for (int c = getchar(); c != EOF; c = getchar()) {
-    if (c != '\n') continue;
-    repetition(system, value);
-    for (int i = 0; i < BENCH_PEER_SOLVE_QUANTITIES; i++)
-      printf("%.17g%c", value[i], i + 1 < BENCH_PEER_SOLVE_QUANTITIES ? ' ' : '\n');
-    fflush(stdout);
-  }
-}
-
 int main(int argc, char **argv)
 {
   bench_case what = {.block = 0};
   hypre_system system = {.what = &what};
+  double value[BENCH_PEER_SOLVE_QUANTITIES];
 
   tool_start(argv[0]);
   if (argc != 8)
@@ -239,7 +224,10 @@ int main(int argc, char **argv)
   system_create(&system);
   printf("BoomerAMG-CG %s, hypre %s\n", system.style->name, HYPRE_RELEASE_VERSION);
   fflush(stdout);
-  answer(&system);
+  while (bench_peer_requested()) {
+    repetition(&system, value);
+    bench_peer_answer(BENCH_PEER_SOLVE_QUANTITIES, value);
+  }
   system_destroy(&system);
   HYPRE_Finalize();
   MPI_Finalize();

@@ -73,9 +73,7 @@ static PetscErrorCode system_create(const bench_case *what, petsc_system *system
 
   PetscFunctionBeginUser;
   system->what = what;
-  if (karst_context_create(NULL, &context)) exit(tool_fail_memory("the context"));
-  const int exit_status = bench_system_load(context, what, &A, &b);
-  if (exit_status != TOOL_GO_ON) exit(exit_status);
+  bench_peer_load(what, &context, &A, &b);
   PetscCall(copy_matrix(A, &system->A));
   PetscCall(copy_vector(b, &system->b));
   PetscCall(VecDuplicate(system->b, &system->x));
@@ -183,9 +181,7 @@ static PetscErrorCode repetition(const petsc_system *system, bench_sample *sampl
   PetscCall(time_setup(solver, sample));
   PetscCall(time_update(system, solver, sample));
   PetscCall(KSPSolve(solver, system->b, system->x));
-  sample->value[BENCH_ITERATION] = watch.stopped ? watch.seconds / system->what->iterations : NAN;
-  sample->value[BENCH_FIRST_RESIDUAL] = watch.stopped ? watch.first_residual : NAN;
-  sample->value[BENCH_LAST_RESIDUAL] = watch.stopped ? watch.last_residual : NAN;
+  bench_stopwatch_take(&watch, system->what, sample);
   PetscCall(time_kernels(system, solver, sample));
   PetscCall(KSPDestroy(&solver));
   PetscFunctionReturn(0);
@@ -209,12 +205,9 @@ int main(int argc, char **argv)
   PetscCall(system_create(&what, &system));
   printf("PETSc %d.%d.%d\n", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR);
   fflush(stdout);
-  for (int c = getchar(); c != EOF; c = getchar()) {
-    if (c != '\n') continue;
+  while (bench_peer_requested()) {
     PetscCall(repetition(&system, &sample));
-    for (int i = 0; i < BENCH_PEER_QUANTITIES; i++)
-      printf("%.17g%c", sample.value[i], i + 1 < BENCH_PEER_QUANTITIES ? ' ' : '\n');
-    fflush(stdout);
+    bench_peer_answer(BENCH_PEER_QUANTITIES, sample.value);
   }
   PetscCall(MatDestroy(&system.A));
   PetscCall(VecDestroy(&system.b));

@@ -73,9 +73,7 @@ static karst_status time_solver(const bench_case *what, bench_variant *variant, 
   if (!status) {
     sample->value[BENCH_SYMBOLIC] = variant->info.time_symbolic;
     sample->value[BENCH_FACTOR] = variant->info.time_factor;
-    sample->value[BENCH_ITERATION] = watch.stopped ? watch.seconds / what->iterations : NAN;
-    sample->value[BENCH_FIRST_RESIDUAL] = watch.stopped ? watch.first_residual : NAN;
-    sample->value[BENCH_LAST_RESIDUAL] = watch.stopped ? watch.last_residual : NAN;
+    bench_stopwatch_take(&watch, what, sample);
   }
   karst_solver_destroy(solver);
   return status;
