@@ -1,5 +1,6 @@
 /* settings.c - reads the command line of bench; each thing that bench does checks its own options. */
 #include "tools/src/bench/bench_settings.h"
+#include "tools/src/common/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,15 +61,13 @@ static const char *about(const karst_context *context)
 {
   static char text[2048];
   karst_option_info info;
-  size_t used = (size_t)snprintf(
-      text, sizeof text, "%s",
-      "Times set-up, iterations and kernels of ILU(k) and GMRES(m). MATRIX is a file or NAME:SIZES from the\n"
-      "gallery, such as poisson3d:120x120x120. doc/benchmarks.md explains the tables. --set takes the options\n"
-      "of solve but for solver, max-iterations, atol, damping, parts and scale, and these for experiments:\n");
-  for (size_t i = 0; karst_options_info(context, i, &info) && used < sizeof text; i++)
+  snprintf(text, sizeof text, "%s",
+           "Times set-up, iterations and kernels of ILU(k) and GMRES(m). MATRIX is a file or NAME:SIZES from the\n"
+           "gallery, such as poisson3d:120x120x120. doc/benchmarks.md explains the tables. --set takes the options\n"
+           "of solve but for solver, max-iterations, atol, damping, parts and scale, and these for experiments:\n");
+  for (size_t i = 0; karst_options_info(context, i, &info); i++)
     if (info.experiment)
-      used += (size_t)snprintf(text + used, sizeof text - used, "\n  %-13s %-24s %s [%s]", info.name, info.value,
-                               info.help, info.default_value);
+      tool_append(text, sizeof text, "\n  %-13s %-24s %s [%s]", info.name, info.value, info.help, info.default_value);
   return text;
 }
 

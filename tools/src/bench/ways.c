@@ -1,5 +1,6 @@
 /* ways.c - reads the option --precond of bench: preconditioners with options of their own. */
 #include "tools/src/bench/bench_settings.h"
+#include "tools/src/common/text.h"
 #include "tools/src/peers/cusparse.h"
 
 #include <stdio.h>
@@ -134,8 +135,7 @@ static karst_status finish_way(const char *item, int level, bool reordered, cons
   if (!status && reordered) status = karst_options_set(way->options, "ordering", settings->ordering);
   if (!status && reordered) status = karst_options_set_integer(way->options, "tile-size", settings->tile_size);
   if (level >= 0) snprintf(way->name, sizeof way->name, "%.*s(%d)", (int)sizeof way->name - 40, item, level);
-  const size_t used = strlen(way->name);
-  if (reordered) snprintf(way->name + used, sizeof way->name - used, " %s", settings->ordering);
+  if (reordered) tool_append(way->name, sizeof way->name, " %s", settings->ordering);
   return status;
 }
 

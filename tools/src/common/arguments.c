@@ -5,6 +5,7 @@
 #include "tools/src/common/option_list.h"
 #include "tools/src/common/option_page.h"
 #include "tools/src/common/options_file.h"
+#include "tools/src/common/text.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -47,9 +48,8 @@ static int fail_unknown_option(const struct tool_option_list *list, const char *
   const char *near = tool_option_nearest(list, argument);
   if (near) return tool_fail(TOOL_FAILED, "unknown option %s; did you mean --%s?", argument, near);
   char names[1024] = "";
-  size_t used = 0;
-  for (size_t i = 0; i < list->count && used < sizeof names; i++)
-    used += (size_t)snprintf(names + used, sizeof names - used, "%s--%s", i ? ", " : "", list->option[i].name);
+  for (size_t i = 0; i < list->count; i++)
+    tool_append(names, sizeof names, "%s--%s", i ? ", " : "", list->option[i].name);
   return tool_fail(TOOL_FAILED, "unknown option %s; the options are %s", argument, names);
 }
 

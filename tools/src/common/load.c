@@ -2,6 +2,7 @@
 #include "tools/src/common/load.h"
 #include "support/nearest.h"
 #include "tools/src/common/rutherford_boeing.h"
+#include "tools/src/common/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -32,9 +33,8 @@ static int fail_unknown_matrix(const char *name)
   const char *problem, *near = karst_nearest(name, strcspn(name, ":"), problem_of, NULL);
   if (near) return tool_fail(TOOL_FAILED, "no file named '%s': did you mean the problem %s?", name, near);
   char list[1024] = "";
-  size_t used = 0;
-  for (size_t i = 0; (problem = karst_gallery_name(i)) && used < sizeof list; i++)
-    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", problem);
+  for (size_t i = 0; (problem = karst_gallery_name(i)); i++)
+    tool_append(list, sizeof list, "%s%s", i ? ", " : "", problem);
   return tool_fail(TOOL_FAILED, "no file named '%s'; the generated problems are %s", name, list);
 }
 

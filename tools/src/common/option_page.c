@@ -1,5 +1,6 @@
 /* option_page.c - see option_page.h. The library's options are grouped by the methods that read them. */
 #include "tools/src/common/option_page.h"
+#include "tools/src/common/text.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -158,11 +159,10 @@ static karst_status name_readers(const struct page *page, karst_options *options
   for (size_t i = 0; !status && (name = karst_options_method(page->known, kind, i, NULL, NULL)); i++) {
     status = karst_options_set(options, kind, name);
     if (status || !karst_options_used(options, option)) continue;
-    const size_t used = strlen(title);
     if (readers++)
-      snprintf(title + used, size - used, ", %s", name);
+      tool_append(title, size, ", %s", name);
     else
-      snprintf(title + used, size - used, "%s --%s %s", used ? " or" : "With", kind, name);
+      tool_append(title, size, "%s --%s %s", *title ? " or" : "With", kind, name);
   }
   return status ? status : karst_options_set(options, kind, base);
 }

@@ -2,6 +2,8 @@
  * nothing beyond U+10FFFF. */
 #include "tools/src/common/text.h"
 
+#include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,4 +98,32 @@ void tool_print_json(FILE *file, const char *text)
     text += length ? length : 1;
   }
   fputc('"', file);
+}
+
+void tool_print_member(const char *key, const char *text)
+{
+  printf(",\"%s\":", key);
+  tool_print_json(stdout, text);
+}
+
+void tool_print_number_member(const char *key, double number)
+{
+  printf(isfinite(number) ? ",\"%s\":%.9g" : ",\"%s\":null", key, number);
+}
+
+void tool_print_number(int width, int digits, double number)
+{
+  if (isfinite(number))
+    printf("%*.*f", width, digits, number);
+  else
+    printf("%*s", width, "-");
+}
+
+void tool_append(char *text, size_t size, const char *format, ...)
+{
+  const size_t used = strlen(text);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text + used, size - used, format, arguments);
+  va_end(arguments);
 }

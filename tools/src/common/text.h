@@ -30,5 +30,14 @@ char *tool_utf8(const char *text);
 
 /* Prints text as a string of JSON, with its quotes. */
 void tool_print_json(FILE *file, const char *text);
+/* Print ,"key":value on standard output, null for a number that is not finite. */
+void tool_print_member(const char *key, const char *text);
+void tool_print_number_member(const char *key, double number);
+
+/* Prints a number on standard output, a dash where it is not finite. */
+void tool_print_number(int width, int digits, double number);
+
+/* Appends to a text in a place of size bytes as much as fits. */
+void tool_append(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

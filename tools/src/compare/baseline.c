@@ -1,6 +1,7 @@
 /* baseline.c - the baseline of a batch: the values that the case has which others are measured against. One
  * that no case has is refused before hours of work. */
 #include "tools/src/compare/compare.h"
+#include "tools/src/common/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,12 +46,12 @@ static int check_occurs(const struct compare_cases *cases, const struct wanted *
     if (value) json_object_set_new_nocheck(known, value, json_true());
   }
   char list[1024] = "";
-  size_t used = 0, count = 0;
+  size_t count = 0;
   json_t *each;
   json_object_foreach(known, value, each)
   {
     if (count++ == SHOWN) break; /* no more than fit */
-    used += (size_t)snprintf(list + used, sizeof list - used, "%s%.40s", used ? ", " : "", value);
+    tool_append(list, sizeof list, "%s%.40s", *list ? ", " : "", value);
   }
   const bool all = count == json_object_size(known) && count <= SHOWN;
   json_decref(known);
@@ -86,18 +87,13 @@ static int check_together(const struct compare_cases *cases, const struct wanted
 
 static int fail_part(const char *given)
 {
-  char *list = NULL;
-  size_t length;
-  FILE *memory = open_memstream(&list, &length);
-  if (!memory) return tool_fail_memory("the baseline");
+  char list[256] = "";
   for (size_t i = 0; compare_own(i); i++)
-    if (compare_own(i)->is_listed && !compare_own(i)->is_operand) fprintf(memory, "%s, ", compare_own(i)->name);
-  if (fclose(memory) != 0) return tool_fail_memory("the baseline");
-  const int status =
-      tool_fail(TOOL_FAILED, "--baseline takes NAME=VALUE,... with names of %sand the options of the library, not '%s'",
-                list, given);
-  free(list);
-  return status;
+    if (compare_own(i)->is_listed && !compare_own(i)->is_operand)
+      tool_append(list, sizeof list, "%s, ", compare_own(i)->name);
+  return tool_fail(TOOL_FAILED,
+                   "--baseline takes NAME=VALUE,... with names of %sand the options of the library, not '%s'", list,
+                   given);
 }
 
 /* Reads one part, of length letters, of the text that was given. */

@@ -19,11 +19,8 @@ static const char *const endings[] = {".mtx",     ".mtx.gz",  ".mtx.xz", ".mm", 
 /* Returns the length of a name without the ending of a matrix file; 0 where it has none. */
 static size_t stem_length(const char *name)
 {
-  const size_t length = strlen(name);
-  for (size_t i = 0; endings[i]; i++) {
-    const size_t end = strlen(endings[i]);
-    if (length > end && strcmp(name + length - end, endings[i]) == 0) return length - end;
-  }
+  for (size_t i = 0; endings[i]; i++)
+    if (tool_ends_in(name, endings[i])) return strlen(name) - strlen(endings[i]);
   return 0;
 }
 
@@ -55,10 +52,8 @@ static bool is_matrix(const char *path, int *skipped)
 /* The endings as a text with blanks between them. */
 static void list_endings(char *list, size_t size)
 {
-  size_t used = 0;
   list[0] = '\0';
-  for (size_t i = 0; endings[i] && used < size; i++)
-    used += (size_t)snprintf(list + used, size - used, "%s%s", i > 0 ? " " : "", endings[i]);
+  for (size_t i = 0; endings[i]; i++) tool_append(list, size, "%s%s", i > 0 ? " " : "", endings[i]);
 }
 
 static void note_skipped(const char *folder, int skipped)

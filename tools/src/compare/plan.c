@@ -3,6 +3,7 @@
  * The file has an object of names and values, single ones or arrays; texts are as on the command line. "cases" may list
  * more such objects: then each of them is a product of its own, with what it lacks taken from the object around it. */
 #include "tools/src/compare/compare.h"
+#include "tools/src/common/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -96,22 +97,18 @@ static int read_setting(const struct compare_plan *plan, json_t *object, const c
 
 static int fail_unknown(const struct compare_plan *plan, const char *key)
 {
-  char *list = NULL;
+  char list[2048] = "";
   const char *name, **text;
   bool takes_number;
-  size_t length;
   karst_option_info info;
-  FILE *memory = open_memstream(&list, &length);
-  if (!memory) return tool_fail_memory("the names of a plan");
-  for (size_t i = 0; compare_own(i); i++) fprintf(memory, "%s%s", i > 0 ? ", " : "", compare_own(i)->name);
+  for (size_t i = 0; compare_own(i); i++)
+    tool_append(list, sizeof list, "%s%s", i > 0 ? ", " : "", compare_own(i)->name);
   for (size_t i = 0; karst_options_info(plan->context, i, &info); i++)
-    if (!info.experiment) fprintf(memory, ", %s", info.name);
-  fputs(", and outside its cases", memory);
-  for (size_t i = 0; (name = compare_plan_setting(i, NULL, &text, &takes_number)); i++) fprintf(memory, " %s,", name);
-  if (fclose(memory) != 0) return tool_fail_memory("the names of a plan");
-  const int status = tool_fail(TOOL_FAILED, "%s: \"%s\" is unknown: a plan has %s cases", plan->file, key, list);
-  free(list);
-  return status;
+    if (!info.experiment) tool_append(list, sizeof list, ", %s", info.name);
+  tool_append(list, sizeof list, ", and outside its cases");
+  for (size_t i = 0; (name = compare_plan_setting(i, NULL, &text, &takes_number)); i++)
+    tool_append(list, sizeof list, " %s,", name);
+  return tool_fail(TOOL_FAILED, "%s: \"%s\" is unknown: a plan has %s cases", plan->file, key, list);
 }
 
 /* Refuses a second key that means the same, such as max_iterations beside max-iterations: one would be lost. keys: the

@@ -1,18 +1,13 @@
 /* values.c - the names that a plan gives values, and what values they take: "a,b,c", and "0..3" where these are
  * integers. */
 #include "tools/src/compare/compare.h"
+#include "tools/src/common/text.h"
 #include "tools/src/peers/cusparse.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool has_tail(const char *text, const char *tail)
-{
-  size_t length = strlen(text), end = strlen(tail);
-  return length > end && strcmp(text + length - end, tail) == 0;
-}
 
 /* What the last part of an option's name takes; false for an unknown name and an option for experiments. */
 static bool find_kind(const karst_context *context, const char *name, struct compare_name *found)
@@ -39,7 +34,7 @@ bool compare_find_name(const struct compare_plan *plan, const char *name, struct
   strcpy(found->name, name);
   for (char *c = found->name; *c; c++)
     if (*c == '_') *c = '-';
-  if (has_tail(found->name, ".precond")) *strrchr(found->name, '.') = '\0';
+  if (tool_ends_in(found->name, ".precond")) *strrchr(found->name, '.') = '\0';
   const struct compare_own *own = compare_find_own(found->name);
   if (own) {
     found->kind = own->kind;

@@ -3,6 +3,7 @@
  * says it; none names an option with the value that it has in effect. */
 #include "tools/src/solve/hint.h"
 #include "tools/src/solve/hint_facts.h"
+#include "tools/src/common/text.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -34,8 +35,7 @@ static bool write_hint(char *hint, size_t size, const char *format, ...)
 /* Adds " --NAME VALUE" to what a hint names, or nothing where the option has the value. */
 static void add_option(char *text, size_t size, const karst_options *options, const char *name, const char *value)
 {
-  const size_t used = strlen(text);
-  if (!is(options, name, value)) snprintf(text + used, size - used, " --%s %s", name, value);
+  if (!is(options, name, value)) tool_append(text, size, " --%s %s", name, value);
 }
 
 /* cg wants a symmetric positive definite matrix, and a preconditioner that is one. */

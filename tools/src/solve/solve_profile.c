@@ -148,14 +148,6 @@ double solve_copy_share(const struct solve_profile *profile, const struct solve_
   return profile->copy > 0 ? solve_bandwidth(operation) / profile->copy : NAN;
 }
 
-static void print_number(int width, int digits, double value)
-{
-  if (isfinite(value))
-    printf(" %*.*f", width, digits, value);
-  else
-    printf(" %*s", width, "-");
-}
-
 static void print_kernels(const struct solve_profile *profile)
 {
   double all = 0;
@@ -191,8 +183,8 @@ void solve_print_profile(const struct solve_profile *profile, double undisturbed
   for (int i = 0; i < profile->count; i++) {
     const struct solve_operation *operation = &profile->operation[i];
     printf("%9lld %10.3f %5.1f%%", operation->calls, 1e3 * operation->seconds, 100 * operation->seconds / whole);
-    print_number(8, 1, is_long(operation) ? 1e-9 * solve_bandwidth(operation) : NAN);
-    print_number(7, 2, is_long(operation) ? solve_copy_share(profile, operation) : NAN);
+    tool_print_number(9, 1, is_long(operation) ? 1e-9 * solve_bandwidth(operation) : NAN);
+    tool_print_number(8, 2, is_long(operation) ? solve_copy_share(profile, operation) : NAN);
     printf("  ");
     tool_print_safely(stdout, operation->name);
     printf("\n");

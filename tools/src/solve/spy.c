@@ -9,6 +9,7 @@
  * (Anderson and Saad, Solving sparse triangular linear systems on parallel computers, 1989). */
 #include "tools/src/common/gnuplot.h"
 #include "tools/src/common/load.h"
+#include "tools/src/common/text.h"
 #include "tools/src/solve/solve_pictures.h"
 
 #include <stdlib.h>
@@ -297,12 +298,10 @@ static void write_axes(struct tool_gnuplot *plot, const struct solve_report *rep
   char text[160];
   const double rows = (double)raster->block_rows, end = end_of(raster);
   const char *ordering = raster->ordered ? tool_option_text(report->effective, "ordering") : NULL;
-  int used = snprintf(text, sizeof text, "%lld block%s", (long long)raster->blocks, raster->blocks == 1 ? "" : "s");
-  if (raster->fill_blocks > 0)
-    used += snprintf(text + used, sizeof text - (size_t)used, " and %lld of fill", (long long)raster->fill_blocks);
-  snprintf(text + used, sizeof text - (size_t)used, ", %lld level set%s of the lower triangle, in %s%s",
-           (long long)raster->levels, raster->levels == 1 ? "" : "s", ordering ? ordering : "the file's",
-           ordering ? "'s order" : " order");
+  snprintf(text, sizeof text, "%lld block%s", (long long)raster->blocks, tool_plural(raster->blocks));
+  if (raster->fill_blocks > 0) tool_append(text, sizeof text, " and %lld of fill", (long long)raster->fill_blocks);
+  tool_append(text, sizeof text, ", %lld level set%s of the lower triangle, in %s%s", (long long)raster->levels,
+              tool_plural(raster->levels), ordering ? ordering : "the file's", ordering ? "'s order" : " order");
   solve_write_title(plot, report, text);
   fprintf(script,
           "set xrange [-0.5:%.9g]\nset yrange [%.9g:-0.5]\nset xlabel 'block column'\n"

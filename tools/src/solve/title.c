@@ -43,12 +43,6 @@ static void write_wrapped(struct tool_gnuplot *plot, const char *text)
   write_begin(plot, text);
 }
 
-static void append(char *line, size_t size, const char *text)
-{
-  const size_t used = strlen(line);
-  snprintf(line + used, size - used, "%s%s", used ? ", " : "", text);
-}
-
 static void describe_method(const struct solve_report *report, char *line, size_t size)
 {
   const karst_options *options = report->effective;
@@ -56,13 +50,10 @@ static void describe_method(const struct solve_report *report, char *line, size_
   char text[64];
   snprintf(line, size, "%s, %s", tool_option_text(options, "solver"),
            tool_precond_text(report->settings->options, options, text, sizeof text));
-  snprintf(text, sizeof text, " of level %s", tool_option_text(options, "level"));
-  if (karst_options_used(options, "level")) snprintf(line + strlen(line), size - strlen(line), "%s", text);
-  snprintf(text, sizeof text, "%s ordering", ordering);
-  if (strcmp(ordering, "natural") != 0) append(line, size, text);
-  snprintf(text, sizeof text, "%s scaling", scale);
-  if (strcmp(scale, "none") != 0) append(line, size, text);
-  append(line, size, report->settings->device);
+  if (karst_options_used(options, "level")) tool_append(line, size, " of level %s", tool_option_text(options, "level"));
+  if (strcmp(ordering, "natural") != 0) tool_append(line, size, ", %s ordering", ordering);
+  if (strcmp(scale, "none") != 0) tool_append(line, size, ", %s scaling", scale);
+  tool_append(line, size, ", %s", report->settings->device);
 }
 
 void solve_write_title(struct tool_gnuplot *plot, const struct solve_report *report, const char *last)

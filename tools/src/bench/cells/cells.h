@@ -7,15 +7,6 @@
 /* Steps of the correction for one factorization, in what a row takes in all; paper 4.2. */
 enum { BENCH_STEPS = 3 };
 
-/* Returns the count of a task for each cell by the paper's Table 2: operations, and bytes of global data. */
-double bench_task_flops(enum bench_task task, int n);
-double bench_task_data(enum bench_task task, int n);
-/* Returns the bytes that must move for a task on a system, each value once. */
-double bench_task_floor(enum bench_task task, const bench_table *table);
-/* Returns the steps of a task that depend on each other, or 0. */
-double bench_task_steps(enum bench_task task, const bench_table *table);
-extern const char *const bench_task_name[BENCH_TASKS];
-
 /* Prints the figures of a table, for people or as a line of JSON for each row. */
 void bench_grid_report_table(const bench_table *table);
 void bench_grid_report_json(const bench_table *table);

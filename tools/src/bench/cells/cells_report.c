@@ -6,6 +6,42 @@
 #include <math.h>
 #include <stdio.h>
 
+static const char *const task_name[BENCH_TASKS] = {"factorization", "sweeps", "residual"};
+
+/* Divisions and multiplications of a cell: the paper's Table 2, in all threads. */
+static double task_flops(enum bench_task task, int n)
+{
+  const double square = (double)n * n;
+  const double count[BENCH_TASKS] = {8 * square * n, 8 * square, 7 * square};
+  return count[task];
+}
+
+/* Its global data, which counts what neighbours read again. */
+static double task_data(enum bench_task task, int n)
+{
+  const double square = (double)n * n;
+  const double count[BENCH_TASKS] = {8 * 7 * square, 8 * (8 * square + 3 * n), 8 * (7 * square + 3 * n)};
+  return count[task];
+}
+
+/* Values alone, without indices, each once where caches could hold it in between: the factorization reads A and writes
+ * D^-1; the sweeps read E and F, read D^-1 twice, read r, write y, read y and write z; the residual reads A, b and x
+ * and writes r. */
+static double task_floor(enum bench_task task, const bench_table *table)
+{
+  const double square = (double)table->block_size * table->block_size, vector = table->block_size * table->cells;
+  const double count[BENCH_TASKS] = {8 * square * (table->blocks + table->cells),
+                                     8 * (square * (table->blocks + table->cells) + 4 * vector),
+                                     8 * (square * table->blocks + 3 * vector)};
+  return count[task];
+}
+
+static double task_steps(enum bench_task task, const bench_table *table)
+{
+  const double sweeps[BENCH_TASKS] = {1, 2, 0};
+  return sweeps[task] * table->hyperplanes;
+}
+
 /* The figures of a row and a task. What cannot be said is not a number. */
 typedef struct bench_figures {
   double cell;       /* microseconds a cell */
@@ -28,15 +64,15 @@ static const bench_row *find_base(const bench_table *table)
 static bench_figures figures_of(const bench_table *table, const bench_row *row, enum bench_task task)
 {
   const bench_row *base = find_base(table);
-  const double seconds = row->seconds[task], steps = bench_task_steps(task, table);
+  const double seconds = row->seconds[task], steps = task_steps(task, table);
   const double copy = row->processor->copy;
 
   return (bench_figures){
       .cell = 1e6 * seconds / table->cells,
       .speedup = base ? base->seconds[task] / seconds : NAN,
-      .gbytes = 1e-9 * bench_task_data(task, table->block_size) * table->cells / seconds,
-      .gflops = 1e-9 * bench_task_flops(task, table->block_size) * table->cells / seconds,
-      .floor = copy > 0 ? bench_task_floor(task, table) / copy / seconds : NAN,
+      .gbytes = 1e-9 * task_data(task, table->block_size) * table->cells / seconds,
+      .gflops = 1e-9 * task_flops(task, table->block_size) * table->cells / seconds,
+      .floor = copy > 0 ? task_floor(task, table) / copy / seconds : NAN,
       .step = steps > 0 ? 1e6 * seconds / steps : NAN,
       .step_count = steps,
   };
@@ -49,31 +85,23 @@ static double all_seconds(const bench_row *row)
          BENCH_STEPS * (row->seconds[BENCH_BOTH_SWEEPS] + row->seconds[BENCH_RESIDUAL]);
 }
 
-static void print_number(int width, int digits, double value)
-{
-  if (isfinite(value))
-    printf("%*.*f", width, digits, value);
-  else
-    printf("%*s", width, "-");
-}
-
 static void print_task(const bench_table *table, enum bench_task task)
 {
-  const double steps = bench_task_steps(task, table);
+  const double steps = task_steps(task, table);
 
-  printf("%-34s%12s%10s%10s%10s%10s", bench_task_name[task], "us a cell", "speed-up", "GB/s", "GFLOPS", "of floor");
+  printf("%-34s%12s%10s%10s%10s%10s", task_name[task], "us a cell", "speed-up", "GB/s", "GFLOPS", "of floor");
   printf(steps > 0 ? "  us a step of %.0f\n" : "\n", steps);
   for (int r = 0; r < table->rows; r++) {
     const bench_row *row = &table->row[r];
     if (!row->sound) continue;
     const bench_figures f = figures_of(table, row, task);
     printf("  %-32s", row->name);
-    print_number(12, 6, f.cell);
-    print_number(10, 2, f.speedup);
-    print_number(10, 1, f.gbytes);
-    print_number(10, 1, f.gflops);
-    print_number(10, 3, f.floor);
-    if (steps > 0) print_number(12, 3, f.step);
+    tool_print_number(12, 6, f.cell);
+    tool_print_number(10, 2, f.speedup);
+    tool_print_number(10, 1, f.gbytes);
+    tool_print_number(10, 1, f.gflops);
+    tool_print_number(10, 3, f.floor);
+    if (steps > 0) tool_print_number(12, 3, f.step);
     printf("\n");
   }
 }
@@ -88,10 +116,10 @@ static void print_all(const bench_table *table)
     const bench_row *row = &table->row[r];
     if (!row->sound) continue;
     printf("  %-32s", row->name);
-    print_number(12, 6, 1e6 * all_seconds(row) / table->cells);
-    print_number(10, 2, base ? all_seconds(base) / all_seconds(row) : NAN);
-    print_number(12, 2, 1e3 * row->setup);
-    print_number(10, 1, 1e-6 * row->memory);
+    tool_print_number(12, 6, 1e6 * all_seconds(row) / table->cells);
+    tool_print_number(10, 2, base ? all_seconds(base) / all_seconds(row) : NAN);
+    tool_print_number(12, 2, 1e3 * row->setup);
+    tool_print_number(10, 1, 1e-6 * row->memory);
     printf("%10d%s%s\n", row->repeat, row->style_used[0] ? "  " : "", row->style_used);
   }
 }
@@ -109,7 +137,7 @@ void bench_grid_report_table(const bench_table *table)
   printf("\n");
   for (int t = 0; t < BENCH_TASKS; t++) {
     print_task(table, (enum bench_task)t);
-    if (bench_task_floor((enum bench_task)t, table) < table->cache)
+    if (task_floor((enum bench_task)t, table) < table->cache)
       printf("  what it moves fits the GPU's second-level cache of %.0f MB: of floor means little there\n",
              1e-6 * table->cache);
   }
@@ -117,32 +145,20 @@ void bench_grid_report_table(const bench_table *table)
   printf("\n");
 }
 
-/* Prints ,"key":value with null for what is not a number. */
-static void json_number(const char *key, double value)
-{
-  printf(isfinite(value) ? ",\"%s\":%.9g" : ",\"%s\":null", key, value);
-}
-
-static void json_text(const char *key, const char *value)
-{
-  printf(",\"%s\":", key);
-  tool_print_json(stdout, value);
-}
-
 static void json_task(const bench_table *table, const bench_row *row, enum bench_task task)
 {
   const bench_figures f = figures_of(table, row, task);
-  const bool fits = row->processor->gpu && bench_task_floor(task, table) < table->cache;
+  const bool fits = row->processor->gpu && task_floor(task, table) < table->cache;
 
-  printf(",\"%s\":{\"in_cache\":%s", bench_task_name[task], fits ? "true" : "false");
-  json_number("seconds", row->seconds[task]);
-  json_number("us_cell", f.cell);
-  json_number("speedup", f.speedup);
-  json_number("gbytes", f.gbytes);
-  json_number("gflops", f.gflops);
-  json_number("floor", f.floor);
-  json_number("steps", f.step_count);
-  json_number("us_step", f.step);
+  printf(",\"%s\":{\"in_cache\":%s", task_name[task], fits ? "true" : "false");
+  tool_print_number_member("seconds", row->seconds[task]);
+  tool_print_number_member("us_cell", f.cell);
+  tool_print_number_member("speedup", f.speedup);
+  tool_print_number_member("gbytes", f.gbytes);
+  tool_print_number_member("gflops", f.gflops);
+  tool_print_number_member("floor", f.floor);
+  tool_print_number_member("steps", f.step_count);
+  tool_print_number_member("us_step", f.step);
   printf("}");
 }
 
@@ -154,19 +170,19 @@ static void json_row(const bench_table *table, const bench_row *row)
   tool_print_json(stdout, table->matrix);
   printf(",\"block\":%d,\"cells\":%.0f,\"blocks\":%.0f,\"size\":[%lld,%lld,%lld]", table->block_size, table->cells,
          table->blocks, (long long)table->size[0], (long long)table->size[1], (long long)table->size[2]);
-  json_text("program", row->name);
-  json_text("way", row->way->name);
-  json_text("style_used", row->style_used);
-  json_text("device", row->processor->gpu ? karst_context_device(table->gpu.context) : "cpu");
+  tool_print_member("program", row->name);
+  tool_print_member("way", row->way->name);
+  tool_print_member("style_used", row->style_used);
+  tool_print_member("device", row->processor->gpu ? karst_context_device(table->gpu.context) : "cpu");
   printf(",\"threads\":%d,\"repeat\":%d", row->processor->threads, row->repeat);
-  json_number("copy_bandwidth", row->processor->copy);
-  json_number("setup", row->setup);
-  json_number("memory", row->memory);
+  tool_print_number_member("copy_bandwidth", row->processor->copy);
+  tool_print_number_member("setup", row->setup);
+  tool_print_number_member("memory", row->memory);
   for (int t = 0; t < BENCH_TASKS; t++) json_task(table, row, (enum bench_task)t);
   printf(",\"all\":{\"steps\":%d", BENCH_STEPS);
-  json_number("seconds", all_seconds(row));
-  json_number("us_cell", 1e6 * all_seconds(row) / table->cells);
-  json_number("speedup", base ? all_seconds(base) / all_seconds(row) : NAN);
+  tool_print_number_member("seconds", all_seconds(row));
+  tool_print_number_member("us_cell", 1e6 * all_seconds(row) / table->cells);
+  tool_print_number_member("speedup", base ? all_seconds(base) / all_seconds(row) : NAN);
   printf("}}\n");
 }
 

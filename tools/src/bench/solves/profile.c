@@ -81,10 +81,8 @@ static void print_json(const bench_solves *solves, const bench_row *row, int cou
 
   printf("{\"matrix\":");
   tool_print_json(stdout, solves->table.matrix);
-  printf(",\"program\":");
-  tool_print_json(stdout, row->name);
-  printf(",\"kernel\":");
-  tool_print_json(stdout, one->name);
+  tool_print_member("program", row->name);
+  tool_print_member("kernel", one->name);
   printf(",\"grid\":%d,\"bytes\":%.0f,\"blocks\":%lld,\"threads\":%d,\"launches\":%d,\"seconds\":%.9g,"
          "\"iterations\":%d}\n",
          grid, moved ? bytes_of(solves, one, grid) : 0, one->blocks, one->threads, one->launches, one->seconds,

@@ -6,14 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Prints seconds as milliseconds, or a dash for what was not measured. */
-static void print_time(double seconds)
-{
-  if (isnan(seconds))
-    printf(" %11s", "-");
-  else
-    printf(" %11.3f", 1e3 * seconds);
-}
+/* Prints seconds as milliseconds. */
+static void print_time(double seconds) { tool_print_number(12, 3, 1e3 * seconds); }
 
 static double total(const bench_solve *solve)
 {
@@ -45,10 +39,7 @@ static void print_row(const bench_solves *solves, const bench_solve *solve)
   print_time(total(solve));
   print_time(value[BENCH_SOLVE_UPLOAD]);
   print_time(value[BENCH_SOLVE_DOWNLOAD]);
-  if (isnan(ratio))
-    printf(" %8s", "-");
-  else
-    printf(" %8.2f", ratio);
+  tool_print_number(9, 2, ratio);
   printf("  %.1e%s%s\n", value[BENCH_SOLVE_RESIDUAL], solve->outcome[0] ? "  " : "", solve->outcome);
 }
 
@@ -85,20 +76,6 @@ void bench_solves_report_table(const bench_solves *solves)
   if (settings->ordering) print_phases(solves);
 }
 
-static void json_number(const char *name, double value)
-{
-  if (isfinite(value))
-    printf(",\"%s\":%.9g", name, value);
-  else
-    printf(",\"%s\":null", name);
-}
-
-static void json_text(const char *name, const char *text)
-{
-  printf(",\"%s\":", name);
-  tool_print_json(stdout, text);
-}
-
 static void json_row(const bench_solves *solves, const bench_solve *solve)
 {
   static const char *const name[BENCH_SOLVE_QUANTITIES] = {"setup",    "update",   "solve",  "iterations",
@@ -109,18 +86,18 @@ static void json_row(const bench_solves *solves, const bench_solve *solve)
   tool_print_json(stdout, solves->table.matrix);
   printf(",\"rows\":%.0f,\"blocks\":%.0f,\"block\":%d", solves->table.cells * solves->table.block_size,
          solves->table.blocks, solves->table.block_size);
-  json_text("program", solve->name);
-  json_text("solver", solve->row ? solves->table.settings->solves : "cg");
-  json_text("device",
-            solve->row && solve->row->processor->gpu ? karst_context_device(solves->table.gpu.context) : "cpu");
+  tool_print_member("program", solve->name);
+  tool_print_member("solver", solve->row ? solves->table.settings->solves : "cg");
+  tool_print_member("device",
+                    solve->row && solve->row->processor->gpu ? karst_context_device(solves->table.gpu.context) : "cpu");
   printf(",\"threads\":%d,\"repeat\":%d", solve->row ? solve->row->processor->threads : 1,
          solves->table.settings->repeat);
-  json_number("copy_bandwidth", solve->row ? solve->row->processor->copy : NAN);
-  json_number("rtol", solves->table.settings->rtol);
-  json_text("outcome", solve->outcome);
-  for (int q = 0; q < BENCH_SOLVE_QUANTITIES; q++) json_number(name[q], solve->value[q]);
-  json_number("total", total(solve));
-  json_number("speedup", speedup(solves, solve));
+  tool_print_number_member("copy_bandwidth", solve->row ? solve->row->processor->copy : NAN);
+  tool_print_number_member("rtol", solves->table.settings->rtol);
+  tool_print_member("outcome", solve->outcome);
+  for (int q = 0; q < BENCH_SOLVE_QUANTITIES; q++) tool_print_number_member(name[q], solve->value[q]);
+  tool_print_number_member("total", total(solve));
+  tool_print_number_member("speedup", speedup(solves, solve));
   printf("}\n");
 }
 
