@@ -11,9 +11,9 @@ enum { BENCH_STEPS = 3 };
 void bench_grid_report_table(const bench_table *table);
 void bench_grid_report_json(const bench_table *table);
 
+/* Refuses --ordering. */
+int bench_check_natural(karst_context *context, bench_settings *settings);
 /* What bench does with --grids, and with --correction. */
-int bench_grids(karst_context *cpu, karst_context *gpu, const bench_settings *settings);
-int bench_correct(karst_context *cpu, karst_context *gpu, const bench_settings *settings);
 extern const struct bench_mode bench_grids_mode, bench_correction_mode;
 
 #endif

@@ -159,7 +159,7 @@ static void print_json(const bench_table *table, const bench_sums *sums)
   printf("]}\n");
 }
 
-int bench_correct(karst_context *cpu, karst_context *gpu, const bench_settings *settings)
+static int run_correction(karst_context *cpu, karst_context *gpu, const bench_settings *settings)
 {
   static bench_table table;
   bench_sums sums = {.steps = settings->correction};
@@ -184,3 +184,18 @@ int bench_correct(karst_context *cpu, karst_context *gpu, const bench_settings *
   bench_table_close(&table);
   return exit_status == TOOL_GO_ON ? TOOL_YES : exit_status;
 }
+
+int bench_check_natural(karst_context *context, bench_settings *settings)
+{
+  (void)context;
+  if (!settings->ordering) return TOOL_GO_ON;
+  return tool_fail(TOOL_FAILED, "--grids and --correction use natural order; --ordering is not for them");
+}
+
+static bool is_asked_for(const bench_settings *settings) { return settings->correction > 0; }
+
+const struct bench_mode bench_correction_mode = {
+    .is_asked_for = is_asked_for,
+    .ways = "fgbilu:sequential,fgbilu:wavefront,fgbilu:acc,fgbilu:cl,fgbilu:mixed,fgbilu:tiles",
+    .check = bench_check_natural,
+    .run = run_correction};

@@ -11,6 +11,40 @@
 static const double row_seconds = 4;    /* no repetition begins when those of a row have taken this long */
 static const double kernel_seconds = 1; /* about as long may the calls in a row take */
 
+/* Reads a grid NXxNYxNZ[/B] or N[/B]. */
+static bool parse_grid(char *word, bench_grid *grid)
+{
+  long long block = 0;
+  char *slash = strchr(word, '/');
+  int axes = 0;
+
+  if (slash) *slash++ = '\0';
+  if (slash && !tool_integer(slash, 1, 1024, &block)) return false;
+  grid->block = (int)block;
+  for (char *number; axes < 3 && (number = strsep(&word, "x")); axes++)
+    if (!tool_integer(number, 1, 1 << 20, &grid->size[axes])) return false;
+  if (axes == 1) grid->size[1] = grid->size[2] = grid->size[0];
+  return !word && axes != 2;
+}
+
+static int parse_grids(bench_settings *settings)
+{
+  char word[64];
+
+  for (const char *next = settings->grid_text; next;) {
+    const size_t length = strcspn(next, ",");
+    snprintf(word, sizeof word, "%.*s", (int)length, next);
+    if (settings->grids == BENCH_GRIDS || length >= sizeof word || !parse_grid(word, &settings->grid[settings->grids]))
+      return tool_fail(TOOL_FAILED, "--grids: not a list of 1 to %d grids, such as 65,51x97x63 or 104/4", BENCH_GRIDS);
+    settings->grids++;
+    next = next[length] ? next + length + 1 : NULL;
+  }
+  if (settings->grids && strchr(settings->matrix, ':'))
+    return tool_fail(TOOL_FAILED, "--grids takes a problem of the gallery without its sizes, not '%s'",
+                     settings->matrix);
+  return TOOL_GO_ON;
+}
+
 static karst_status run_task(const bench_row *row, enum bench_task task, karst_vector *r)
 {
   const bench_place *place = row->place;
@@ -121,7 +155,7 @@ static int measure_grid(karst_context *cpu, karst_context *gpu, const bench_grid
   return exit_status;
 }
 
-int bench_grids(karst_context *cpu, karst_context *gpu, const bench_settings *settings)
+static int run_grids(karst_context *cpu, karst_context *gpu, const bench_settings *settings)
 {
   static bench_table table;
   int sound = 0;
@@ -133,3 +167,18 @@ int bench_grids(karst_context *cpu, karst_context *gpu, const bench_settings *se
     exit_status = tool_fail(TOOL_FAILED, "nothing was measured: each row is left out; the notes say why");
   return exit_status == TOOL_GO_ON ? TOOL_YES : exit_status;
 }
+
+static bool is_asked_for(const bench_settings *settings) { return settings->grid_text; }
+
+static int check(karst_context *context, bench_settings *settings)
+{
+  const int exit_status = bench_check_natural(context, settings);
+  return exit_status == TOOL_GO_ON ? parse_grids(settings) : exit_status;
+}
+
+const struct bench_mode bench_grids_mode = {
+    .is_asked_for = is_asked_for,
+    .ways = "fgbilu:sequential,fgbilu:wavefront,fgbilu:lines,fgbilu:acc,fgbilu:cl,fgbilu:mixed,fgbilu:tiles,dilu,iluk,"
+            "cusparse",
+    .check = check,
+    .run = run_grids};
