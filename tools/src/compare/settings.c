@@ -1,6 +1,7 @@
 /* settings.c - the command line of compare: values of the cases, which go to the plan, and settings of the
  * batch, of which a plan may give some too. */
 #include "tools/src/compare/compare.h"
+#include "tools/src/common/text.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -77,7 +78,7 @@ struct line {
   struct tool_option option[COMPARE_OWN_MAX + SETTINGS + 1];
   const char **operand; /* [argc] */
   int operands;
-  char *ending; /* of the help */
+  char ending[2048]; /* of the help */
 };
 
 int compare_settings_limits(const struct compare_settings *settings, const char *plan, struct compare_limits *limits)
@@ -113,19 +114,6 @@ static void make_options(struct line *line)
                                        place};
   }
   for (size_t i = 0; i < SETTINGS; i++) *option++ = table[i].option;
-}
-
-/* What the help ends with. */
-static int make_ending(struct line *line)
-{
-  size_t length;
-  FILE *memory = open_memstream(&line->ending, &length);
-  if (!memory) return tool_fail_memory("the help");
-  fputs("outcomes of cases:\n", memory);
-  compare_explain_outcomes(memory);
-  fputs("\nexit status: 0 each case has a row, whatever it says, 1 interrupted before that, 2 bad input or\nusage",
-        memory);
-  return fclose(memory) == 0 ? TOOL_GO_ON : tool_fail_memory("the help");
 }
 
 static int parse(struct line *line, int argc, char *argv[])
@@ -175,25 +163,16 @@ int compare_settings_parse(struct compare_settings *settings, struct compare_pla
 {
   struct line line = {.plan = plan, .operand = calloc((size_t)argc + 1, sizeof *line.operand)};
   make_options(&line);
-  int status = line.operand ? make_ending(&line) : tool_fail_memory("the arguments");
-  if (status == TOOL_GO_ON) status = parse(&line, argc, argv);
+  snprintf(line.ending, sizeof line.ending, "outcomes of cases:\n");
+  compare_append_outcomes(line.ending, sizeof line.ending, true);
+  tool_append(
+      line.ending, sizeof line.ending,
+      "\nexit status: 0 each case has a row, whatever it says, 1 interrupted before that, 2 bad input or\nusage");
+  int status = line.operand ? parse(&line, argc, argv) : tool_fail_memory("the arguments");
   if (status == TOOL_GO_ON) status = take_rest(&line);
   if (status == TOOL_GO_ON) status = compare_settings_limits(&line.settings, NULL, NULL);
   *settings = line.settings;
   free((void *)line.operand);
-  free(line.ending);
-  return status;
-}
-
-static int fail_outcomes(const char *list)
-{
-  char *names = NULL;
-  size_t length;
-  FILE *memory = open_memstream(&names, &length);
-  if (memory) compare_print_outcomes(memory);
-  if (!memory || fclose(memory) != 0) return tool_fail_memory("the outcomes");
-  const int status = tool_fail(TOOL_FAILED, "--retry takes outcomes, not '%s': %s", list, names);
-  free(names);
   return status;
 }
 
@@ -205,5 +184,8 @@ int compare_settings_check(struct compare_settings *settings, struct compare_lim
     return tool_fail(TOOL_FAILED, "use only one of --dry-run, --tables-only");
   const int status = compare_settings_limits(settings, NULL, limits);
   if (status != TOOL_GO_ON) return status;
-  return compare_list_outcomes(settings->retry, settings->is_retried) ? TOOL_GO_ON : fail_outcomes(settings->retry);
+  if (compare_list_outcomes(settings->retry, settings->is_retried)) return TOOL_GO_ON;
+  char outcomes[256] = "";
+  compare_append_outcomes(outcomes, sizeof outcomes, false);
+  return tool_fail(TOOL_FAILED, "--retry takes outcomes, not '%s': %s", settings->retry, outcomes);
 }

@@ -1,5 +1,6 @@
 /* compare_outcomes.c - the outcomes of cases; see compare_outcomes.h. */
 #include "tools/src/compare/report/compare_outcomes.h"
+#include "tools/src/common/text.h"
 
 #include <string.h>
 
@@ -45,27 +46,15 @@ bool compare_list_outcomes(const char *list, bool listed[OUTCOME_COUNT])
   return known;
 }
 
-/* Prints a word as it is typed without quotes; returns how many letters it has. */
-static int print_word(FILE *file, const char *word)
-{
-  int letters = 0;
-  for (; *word; word++, letters++) fputc(*word == ' ' ? '-' : *word, file);
-  return letters;
-}
-
-void compare_explain_outcomes(FILE *file)
+void compare_append_outcomes(char *text, size_t size, bool explained)
 {
   for (int i = 0; i < OUTCOME_NOT_RUN; i++) {
-    fputs("  ", file);
-    const int letters = print_word(file, outcomes[i].word);
-    fprintf(file, "%*s%s\n", 20 - letters, "", outcomes[i].meaning);
-  }
-}
-
-void compare_print_outcomes(FILE *file)
-{
-  for (int i = 0; i < OUTCOME_NOT_RUN; i++) {
-    if (i > 0) fputs(", ", file);
-    print_word(file, outcomes[i].word);
+    char word[32];
+    snprintf(word, sizeof word, "%s", outcomes[i].word);
+    for (char *blank = word; (blank = strchr(blank, ' '));) *blank = '-';
+    if (explained)
+      tool_append(text, size, "  %-20s%s\n", word, outcomes[i].meaning);
+    else
+      tool_append(text, size, "%s%s", i > 0 ? ", " : "", word);
   }
 }

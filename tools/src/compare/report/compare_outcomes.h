@@ -3,7 +3,7 @@
 #define KARST_TOOLS_SRC_COMPARE_REPORT_COMPARE_OUTCOMES_H
 
 #include <stdbool.h>
-#include <stdio.h>
+#include <stddef.h>
 
 enum compare_outcome {
   OUTCOME_CONVERGED,
@@ -25,8 +25,7 @@ enum compare_outcome compare_find_outcome(const char *text);
 /* Which outcomes a list such as "crashed,out-of-time" names, with '-', '_' or a blank between words: listed[outcome].
  * Returns false where a part of it is no outcome. */
 bool compare_list_outcomes(const char *list, bool listed[OUTCOME_COUNT]);
-/* Prints the outcomes of rows as such lists name them: one a line with its meaning, or all with commas between them. */
-void compare_explain_outcomes(FILE *file);
-void compare_print_outcomes(FILE *file);
+/* Appends the outcomes of rows as such lists name them: one a line with its meaning, or all with commas between them. */
+void compare_append_outcomes(char *text, size_t size, bool explained);
 
 #endif
