@@ -1,5 +1,6 @@
 /* rows.c - the rows of a table: each preconditioner on each device and number of threads that it is for. */
 #include "tools/src/bench/bench_rows.h"
+#include "tools/src/common/reported_values.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,16 +135,6 @@ bool bench_row_fail(bench_row *row, const char *why)
   return false;
 }
 
-/* Copies the text of a value that the preconditioner reports, if it does. */
-static void take_style(bench_row *row)
-{
-  karst_value value;
-
-  for (size_t i = 0; karst_precond_report(row->M, i, &value); i++)
-    if (strcmp(value.name, "style_used") == 0 && value.text)
-      snprintf(row->style_used, sizeof row->style_used, "%s", value.text);
-}
-
 bool bench_row_open(const bench_table *table, bench_row *row)
 {
   karst_context *context = row->place->context;
@@ -161,7 +152,7 @@ bool bench_row_open(const bench_table *table, bench_row *row)
   if (!status) status = karst_precond_get_info(row->M, &info);
   if (status) return bench_row_fail(row, karst_context_error(context));
   row->memory = (double)info.memory;
-  take_style(row);
+  tool_precond_report(row->M, "style_used", row->style_used, sizeof row->style_used);
   const karst_reason reason = karst_precond_outcome(row->M, NULL);
   row->sound = reason == KARST_SOUND;
   return row->sound ? true : bench_row_fail(row, karst_reason_text(reason));

@@ -1,6 +1,7 @@
 /* reported_values.c - see reported_values.h. */
 #include "tools/src/common/reported_values.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,14 @@ double tool_solver_number(const karst_solver *solver, const char *name, double a
   for (size_t i = 0; karst_solver_report(solver, i, &value); i++)
     if (strcmp(value.name, name) == 0 && !value.text) return value.number;
   return absent;
+}
+
+void tool_precond_report(const karst_precond *precond, const char *name, char *text, size_t size)
+{
+  karst_value value;
+  *text = '\0';
+  for (size_t i = 0; karst_precond_report(precond, i, &value); i++)
+    if (strcmp(value.name, name) == 0 && value.text) snprintf(text, size, "%s", value.text);
 }
 
 karst_value *tool_value(const struct tool_values *values, const char *name)

@@ -21,6 +21,9 @@ void tool_values_free(struct tool_values *values);
 /* The number that a solver reports under a name; absent where it reports none, or a text. */
 double tool_solver_number(const karst_solver *solver, const char *name, double absent);
 
+/* Copies the text that a preconditioner reports under a name into a place of size bytes; "" where it reports none. */
+void tool_precond_report(const karst_precond *precond, const char *name, char *text, size_t size);
+
 /* The value of a name, or NULL. */
 karst_value *tool_value(const struct tool_values *values, const char *name);
 /* The number of a name; absent if the name has no value or a text. */

@@ -21,13 +21,11 @@ static bool is(const karst_options *options, const char *name, const char *value
   return strcmp(tool_option_text(options, name), value) == 0;
 }
 
-static bool write_hint(char *hint, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-static bool write_hint(char *hint, size_t size, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool write_hint(char hint[SOLVE_HINT_SIZE], const char *format, ...)
 {
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(hint, size, format, arguments);
+  vsnprintf(hint, SOLVE_HINT_SIZE, format, arguments);
   va_end(arguments);
   return true;
 }
@@ -39,39 +37,38 @@ static void add_option(char *text, size_t size, const karst_options *options, co
 }
 
 /* cg wants a symmetric positive definite matrix, and a preconditioner that is one. */
-static bool hint_for_cg(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
+static bool hint_for_cg(const struct hint_case *solve, const struct hint_facts *facts, char hint[SOLVE_HINT_SIZE])
 {
   const karst_reason reason = solve->result->reason;
   const bool indefinite = reason == KARST_INDEFINITE_OPERATOR || reason == KARST_INDEFINITE_PRECOND;
   if (indefinite && facts->symmetric && facts->positive == 0 && facts->negative > 0)
-    return write_hint(hint, size, "the matrix is negative definite (its diagonal is negative): try %s",
+    return write_hint(hint, "the matrix is negative definite (its diagonal is negative): try %s",
                       solve->negated ? "it without --negate" : "--negate, which solves -A x = -b");
   if (indefinite && facts->symmetric && !is(solve->options, "solver", "cg"))
-    return write_hint(hint, size, "this preconditioner needs a positive definite matrix: try --precond iluk");
+    return write_hint(hint, "this preconditioner needs a positive definite matrix: try --precond iluk");
   if (!is(solve->options, "solver", "cg")) return false;
-  if (!facts->symmetric)
-    return write_hint(hint, size, "cg needs a symmetric matrix, and this one is not: try --solver auto");
+  if (!facts->symmetric) return write_hint(hint, "cg needs a symmetric matrix, and this one is not: try --solver auto");
   if (is(solve->options, "precond", "two-stage") && reason != KARST_SINGULAR_BLOCK && reason != KARST_NOT_FINITE)
-    return write_hint(hint, size, "cg needs a symmetric preconditioner, and two-stage is not: try --solver auto");
+    return write_hint(hint, "cg needs a symmetric preconditioner, and two-stage is not: try --solver auto");
   if (!indefinite) return false;
   char with[64] = "";
   add_option(with, sizeof with, solve->options, "precond", "iluk");
-  return write_hint(hint, size, "cg needs a positive definite matrix and preconditioner: try --solver auto%s", with);
+  return write_hint(hint, "cg needs a positive definite matrix and preconditioner: try --solver auto%s", with);
 }
 
 /* A system without a solution, or a matrix that is singular because of how it was read. */
-static bool hint_for_input(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
+static bool hint_for_input(const struct hint_case *solve, const struct hint_facts *facts, char hint[SOLVE_HINT_SIZE])
 {
   if (facts->unsolvable >= 0)
     return write_hint(
-        hint, size,
+        hint,
         "there is no solution: row %lld (counted from 0) is all zeros, but its right-hand side is %.4g: set "
         "that to 0, as "
         "--rhs Aones does, or put a number on the diagonal",
         (long long)facts->unsolvable, facts->unsolvable_b);
   if (solve->stored && facts->empty > 0 && hint_is_lower(solve->A))
     return write_hint(
-        hint, size,
+        hint,
         "the matrix is singular: %lld diagonal entr%s of the stored triangle %s zero: try it without --stored-triangle",
         (long long)facts->empty, facts->empty == 1 ? "y" : "ies", facts->empty == 1 ? "is" : "are");
   return false;
@@ -79,27 +76,27 @@ static bool hint_for_input(const struct hint_case *solve, const struct hint_fact
 
 /* Diagonal blocks that are singular because no rows are exchanged in them, or because the unknowns of a cell are not
  * those of a block. */
-static bool hint_for_block(const struct hint_case *solve, char *hint, size_t size)
+static bool hint_for_block(const struct hint_case *solve, char hint[SOLVE_HINT_SIZE])
 {
   const int b = karst_matrix_block_size(solve->A);
   const int64_t rows = karst_matrix_rows_unpadded(solve->A);
   if (b == 1 || solve->result->reason != KARST_SINGULAR_BLOCK) return false;
   if (karst_options_used(solve->options, "pivoting") && is(solve->options, "pivoting", "no"))
-    return write_hint(hint, size, "try --pivoting yes, which exchanges rows within blocks");
+    return write_hint(hint, "try --pivoting yes, which exchanges rows within blocks");
   const int other = hint_find_block(solve->context, solve->A);
   if (!other) return false;
   if (rows % b != 0)
-    return write_hint(hint, size, "the block size %d does not divide the %lld rows, which were padded: try --block %d",
-                      b, (long long)rows, other);
-  return write_hint(hint, size, "try --block %d, which leaves no diagonal block singular", other);
+    return write_hint(hint, "the block size %d does not divide the %lld rows, which were padded: try --block %d", b,
+                      (long long)rows, other);
+  return write_hint(hint, "try --block %d, which leaves no diagonal block singular", other);
 }
 
 /* A matrix that preconditioners cannot help, or that has no solution. */
-static bool hint_for_matrix(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
+static bool hint_for_matrix(const struct hint_case *solve, const struct hint_facts *facts, char hint[SOLVE_HINT_SIZE])
 {
   const int64_t restart = facts->rows < RESTART_MOST ? facts->rows : RESTART_MOST;
   if (facts->sums_to_zero && facts->rows > 0)
-    return write_hint(hint, size,
+    return write_hint(hint,
                       "the matrix is singular because each row sums to zero: fix one unknown, such as a pressure");
   const bool none = is(solve->options, "precond", "none");
   const bool wider = (double)restart > tool_option_number(solve->options, "restart");
@@ -108,7 +105,7 @@ static bool hint_for_matrix(const struct hint_case *solve, const struct hint_fac
   if (2 * facts->empty <= facts->rows || (none && !wider && !gmres)) return false;
   if (none && !wider)
     return write_hint(
-        hint, size,
+        hint,
         "%lld of %lld diagonal entries are zero, but preconditioners divide by them: order the rows so that "
         "they are not",
         (long long)facts->empty, (long long)facts->rows);
@@ -117,13 +114,13 @@ static bool hint_for_matrix(const struct hint_case *solve, const struct hint_fac
   add_option(with, sizeof with, solve->options, "precond", "none");
   if (wider) add_option(with, sizeof with, solve->options, "restart", number);
   return write_hint(
-      hint, size,
+      hint,
       "%lld of %lld diagonal entries are zero, but preconditioners divide by them: order the rows so that they "
       "are not, or try%s",
       (long long)facts->empty, (long long)facts->rows, with);
 }
 
-static bool hint_for_pivot(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
+static bool hint_for_pivot(const struct hint_case *solve, const struct hint_facts *facts, char hint[SOLVE_HINT_SIZE])
 {
   if (facts->empty > 0 && !facts->zero_pivot_row &&
       (!is(solve->options, "ordering", "natural") || !is(solve->options, "precond", "iluk"))) {
@@ -131,29 +128,28 @@ static bool hint_for_pivot(const struct hint_case *solve, const struct hint_fact
     add_option(methods, sizeof methods, solve->given, "solver", "auto");
     add_option(methods, sizeof methods, solve->given, "precond", "iluk");
     add_option(methods, sizeof methods, solve->options, "ordering", "natural");
-    return write_hint(hint, size, "elimination must fill the zeros on the diagonal from rows before them: try%s",
-                      methods);
+    return write_hint(hint, "elimination must fill the zeros on the diagonal from rows before them: try%s", methods);
   }
   const bool shifts = karst_options_used(solve->options, "shift");
   char with[64] = "";
   if (shifts && tool_option_number(solve->options, "shift") == 0)
-    return write_hint(hint, size, "%stry --shift 1, which replaces singular pivot blocks and counts them",
+    return write_hint(hint, "%stry --shift 1, which replaces singular pivot blocks and counts them",
                       facts->zero_pivot_row ? "the block row is all zeros, as for a shut well: " : "");
   add_option(with, sizeof with, solve->options, "precond", "iluk");
   if (tool_option_number(solve->options, "shift") == 0) add_option(with, sizeof with, solve->options, "shift", "1");
   if (!*with) return false;
-  return write_hint(hint, size, "try%s, which replaces singular pivot blocks%s and counts them", with,
+  return write_hint(hint, "try%s, which replaces singular pivot blocks%s and counts them", with,
                     strstr(with, "--shift") ? "" : " by the shift given");
 }
 
 /* A right-hand side whose square double precision does not hold. */
-static bool hint_for_range(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
+static bool hint_for_range(const struct hint_case *solve, const struct hint_facts *facts, char hint[SOLVE_HINT_SIZE])
 {
   if (is(solve->options, "scale", "block"))
-    return write_hint(hint, size, "try --scale diagonal, which does not take the right-hand side out of range");
+    return write_hint(hint, "try --scale diagonal, which does not take the right-hand side out of range");
   if (!(facts->largest_b > 0) || (facts->largest_b > 1e-140 && facts->largest_b < 1e140)) return false;
   return write_hint(
-      hint, size,
+      hint,
       "the largest entry of the right-hand side is %.0e: divide the right-hand side by it, and multiply the "
       "solution by it",
       facts->largest_b);
@@ -182,7 +178,7 @@ static void find_methods(const struct hint_case *solve, const struct hint_facts 
 }
 
 /* A solve that takes too long: another method, then stronger factors. */
-static bool hint_for_slowness(const struct hint_case *solve, const struct hint_facts *facts, char *hint, size_t size)
+static bool hint_for_slowness(const struct hint_case *solve, const struct hint_facts *facts, char hint[SOLVE_HINT_SIZE])
 {
   const karst_options *options = solve->options;
   const int level = (int)tool_option_number(options, "level");
@@ -191,27 +187,26 @@ static bool hint_for_slowness(const struct hint_case *solve, const struct hint_f
                        (solve->result->relative_residual < 0.5 || solve->result->iterations < EARLY);
   const char *more = few && falling ? ", or more --max-iterations" : "";
   char with[96] = "";
-  if (tool_option_number(options, "max-iterations") < 2) return write_hint(hint, size, "try more --max-iterations");
+  if (tool_option_number(options, "max-iterations") < 2) return write_hint(hint, "try more --max-iterations");
   if (is_below_rounding(solve))
-    return write_hint(hint, size, "the target is below the rounding errors of double precision: try --rtol 1e-12");
+    return write_hint(hint, "the target is below the rounding errors of double precision: try --rtol 1e-12");
   if (is(options, "precond", "two-stage"))
-    return write_hint(hint, size, "a stronger second stage: try%s --second.level %d%s",
+    return write_hint(hint, "a stronger second stage: try%s --second.level %d%s",
                       is(options, "second", "iluk") ? "" : " --second iluk",
                       (int)tool_option_number(options, "second.level") + 1, more);
   if (is(options, "precond", "iluk") && is(options, "trisolve", "jacobi"))
-    return write_hint(hint, size, "exact triangular solves: try --trisolve auto%s", more);
+    return write_hint(hint, "exact triangular solves: try --trisolve auto%s", more);
   find_methods(solve, facts, with, sizeof with);
-  if (*with) return write_hint(hint, size, "methods that fit the matrix: try%s%s", with, more);
+  if (*with) return write_hint(hint, "methods that fit the matrix: try%s%s", with, more);
   if (is(solve->given, "precond", "auto") && !is(options, "precond", "iluk") && !*more)
-    return !solve->regular && write_hint(hint, size,
-                                         "auto has tried other preconditioners too: the matrix may be singular; "
-                                         "--reference finds out");
-  return write_hint(hint, size, "stronger factors: try%s --level %d%s",
+    return !solve->regular && write_hint(hint, "auto has tried other preconditioners too: the matrix may be singular; "
+                                               "--reference finds out");
+  return write_hint(hint, "stronger factors: try%s --level %d%s",
                     is(options, "precond", "iluk") ? "" : " --precond iluk",
                     is(options, "precond", "iluk") ? level + 1 : level, more);
 }
 
-void hint_find(const struct hint_case *solve, char *hint, size_t size)
+void hint_find(const struct hint_case *solve, char hint[SOLVE_HINT_SIZE])
 {
   struct hint_facts facts;
   const karst_reason reason = solve->result->reason;
@@ -220,30 +215,28 @@ void hint_find(const struct hint_case *solve, char *hint, size_t size)
       !hint_facts_find(solve->context, solve->A, solve->b, solve->result->block_row, &facts))
     return;
   if (reason == KARST_OUT_OF_RANGE) {
-    hint_for_range(solve, &facts, hint, size);
+    hint_for_range(solve, &facts, hint);
     return;
   }
-  if (hint_for_input(solve, &facts, hint, size)) return;
+  if (hint_for_input(solve, &facts, hint)) return;
   if (solve->singular) {
-    write_hint(hint, size,
-               "the matrix is singular: rows depend on each other, and most right-hand sides have no solution");
+    write_hint(hint, "the matrix is singular: rows depend on each other, and most right-hand sides have no solution");
     return;
   }
-  if (hint_for_block(solve, hint, size)) return;
-  if (hint_for_cg(solve, &facts, hint, size) || hint_for_matrix(solve, &facts, hint, size)) return;
+  if (hint_for_block(solve, hint)) return;
+  if (hint_for_cg(solve, &facts, hint) || hint_for_matrix(solve, &facts, hint)) return;
   if (reason == KARST_SINGULAR_BLOCK)
-    hint_for_pivot(solve, &facts, hint, size);
+    hint_for_pivot(solve, &facts, hint);
   else if (reason == KARST_ITERATION_LIMIT || reason == KARST_STAGNATED || reason == KARST_DIVERGED)
-    hint_for_slowness(solve, &facts, hint, size);
+    hint_for_slowness(solve, &facts, hint);
   else if (reason == KARST_BREAKDOWN_ARNOLDI) /* of gmres and fgmres */
-    write_hint(hint, size,
-               solve->regular ? "the matrix is regular, but its factors are poor: try --precond jacobi"
-                              : "the matrix may be singular: --reference finds out");
+    write_hint(hint, solve->regular ? "the matrix is regular, but its factors are poor: try --precond jacobi"
+                                    : "the matrix may be singular: --reference finds out");
   else if (reason != KARST_NOT_FINITE && !is(solve->given, "solver", "auto"))
-    write_hint(hint, size, "try --solver auto, which continues with gmres after such a breakdown");
+    write_hint(hint, "try --solver auto, which continues with gmres after such a breakdown");
 }
 
-void hint_for_refusal(karst_context *context, const karst_matrix *A, bool stored, char *hint, size_t size)
+void hint_for_refusal(karst_context *context, const karst_matrix *A, bool stored, char hint[SOLVE_HINT_SIZE])
 {
   const int64_t rows = karst_matrix_block_rows(A), missing = hint_count_missing(A);
   const bool most = missing > rows / 2;
@@ -251,17 +244,16 @@ void hint_for_refusal(karst_context *context, const karst_matrix *A, bool stored
   *hint = '\0';
   if (missing == 0) return;
   if (stored && hint_is_lower(A))
-    write_hint(hint, size,
-               "the stored triangle is singular without it: try --insert-diagonal without --stored-triangle");
+    write_hint(hint, "the stored triangle is singular without it: try --insert-diagonal without --stored-triangle");
   else if (block)
-    write_hint(hint, size, "%lld of %lld rows lack one: try --block %d, which leaves no diagonal block singular",
+    write_hint(hint, "%lld of %lld rows lack one: try --block %d, which leaves no diagonal block singular",
                (long long)missing, (long long)rows, block);
   else if (most)
     write_hint(
-        hint, size,
+        hint,
         "%lld of %lld rows lack one: order the rows differently, or try --solver gmres --precond none --restart %lld",
         (long long)missing, (long long)rows, (long long)(rows < RESTART_MOST ? rows : RESTART_MOST));
   else
-    write_hint(hint, size, "try --insert-diagonal, which adds %lld zero block%s", (long long)missing,
+    write_hint(hint, "try --insert-diagonal, which adds %lld zero block%s", (long long)missing,
                missing == 1 ? "" : "s");
 }

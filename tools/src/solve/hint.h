@@ -4,6 +4,8 @@
 
 #include "tools/src/common/common.h"
 
+enum { SOLVE_HINT_SIZE = 512 };
+
 /* What a hint is drawn from. */
 struct hint_case {
   karst_context *context;
@@ -19,10 +21,9 @@ struct hint_case {
 
 /* Writes one line on what to try, or "" where nothing is known that may help. The command's options are named, with
  * values that differ from those of the case. It looks at the values of the matrix. */
-void hint_find(const struct hint_case *solve, char *hint, size_t size);
+void hint_find(const struct hint_case *solve, char hint[SOLVE_HINT_SIZE]);
 
-/* What to try where a preconditioner refuses A for want of a diagonal block, into a place of size; "" where it lacks
- * none. stored: as above. */
-void hint_for_refusal(karst_context *context, const karst_matrix *A, bool stored, char *hint, size_t size);
+/* What to try where a preconditioner refuses A because a diagonal block is missing; "" where none is. stored: as above. */
+void hint_for_refusal(karst_context *context, const karst_matrix *A, bool stored, char hint[SOLVE_HINT_SIZE]);
 
 #endif

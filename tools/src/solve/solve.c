@@ -93,7 +93,7 @@ static int refuse(struct run *run, karst_status status, const struct solve_repor
 {
   char hint[SOLVE_HINT_SIZE] = "", text[2 * SOLVE_HINT_SIZE];
   if (status == KARST_ERROR_MATRIX && strstr(karst_context_error(run->context), "no diagonal"))
-    hint_for_refusal(run->context, run->A, report->settings->stored_triangle, hint, sizeof hint);
+    hint_for_refusal(run->context, run->A, report->settings->stored_triangle, hint);
   if (!*hint) return tool_fail_about(run->context, status, report->settings->matrix);
   snprintf(text, sizeof text, "%s; %s", karst_context_error(run->context), hint);
   return tool_fail_about(run->context, karst_context_fail(run->context, status, text), report->settings->matrix);
@@ -141,7 +141,7 @@ static void find_hint(struct run *run, struct solve_report *report)
                                    .stored = report->settings->stored_triangle,
                                    .negated = report->settings->negate};
   const bool told = report->settings->json || !report->settings->quiet;
-  if (told && report->result.reason < 0) hint_find(&failed, report->hint, sizeof report->hint);
+  if (told && report->result.reason < 0) hint_find(&failed, report->hint);
 }
 
 /* Computes max |x - u|, a NaN if one of the differences is. */

@@ -2,14 +2,13 @@
 #ifndef KARST_TOOLS_SRC_SOLVE_SOLVE_REPORT_H
 #define KARST_TOOLS_SRC_SOLVE_SOLVE_REPORT_H
 
+#include "tools/src/solve/hint.h"
 #include "tools/src/solve/reference.h"
 #include "tools/src/solve/solve_profile.h"
 #include "tools/src/solve/solve_settings.h"
 #include "tools/src/common/reported_values.h"
 
 #include <math.h>
-
-enum { SOLVE_HINT_SIZE = 512 };
 
 /* The times of --repeat, in seconds. */
 struct solve_repeat {

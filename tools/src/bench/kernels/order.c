@@ -3,20 +3,9 @@
  * The order is made inside a solver. A method that is registered with the context takes the preconditioner's place in
  * one: it is given the ordered matrix, and makes on it the preconditioner that is asked for. */
 #include "tools/src/bench/kernels/bench_kernels.h"
+#include "tools/src/common/reported_values.h"
 
 #include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-/* Copies how the triangles are solved, if the preconditioner reports it. */
-static void take_trisolve(bench_ordered *ordered)
-{
-  karst_value value;
-
-  for (size_t i = 0; karst_precond_report(ordered->M, i, &value); i++)
-    if (strcmp(value.name, "trisolve_used") == 0 && value.text)
-      snprintf(ordered->trisolve, sizeof ordered->trisolve, "%s", value.text);
-}
 
 /* What the method in-order makes next, and what it made last. bench opens one system at a time. */
 static struct inner {
@@ -97,7 +86,7 @@ karst_status bench_ordered_open(const bench_case *what, const karst_options *opt
   if (!status) status = karst_solver_order_cost(ordered->solver, &ordered->cost);
   ordered->A = inner.A;
   ordered->M = inner.M;
-  if (!status) take_trisolve(ordered);
+  if (!status) tool_precond_report(ordered->M, "trisolve_used", ordered->trisolve, sizeof ordered->trisolve);
   return status;
 }
 
