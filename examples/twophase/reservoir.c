@@ -1,7 +1,7 @@
-/* reservoir.c - a box of cells of rock, wells in a five-spot, and who exchanges fluid with whom.
- * Two cells have the transmissibility T = darcy A / d * 2 / (1/k_i + 1/k_j), A the area of their face, d the distance
- * of their centres. A well in a cell has the index W = darcy 2 pi k dz / ln(r_o / r_w), r_o = 0.14 sqrt(dx^2 + dy^2)
- * the radius at which the pressure is that of the cell (Peaceman, SPE Journal 23, 1983). */
+/* reservoir.c - a box of cells of rock, wells in a five-spot, and the connections through which fluid flows. Two cells
+ * have the transmissibility T = darcy A / d * 2 / (1/k_i + 1/k_j), A the area of their face, d the distance of their
+ * centres. A well in a cell has the index W = darcy 2 pi k dz / ln(r_o / r_w), r_o = 0.14 sqrt(dx^2 + dy^2) the radius
+ * at which the pressure is that of the cell (Peaceman, SPE Journal 23, 1983). */
 #include "twophase.h"
 
 #include <math.h>

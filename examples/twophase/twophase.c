@@ -43,7 +43,7 @@ static double *x, *start, *residual, *change, *value;          /* x is the state
 static double outflow[PHASES], update_seconds, linear_seconds; /* what all wells take out [m3/day]; times so far */
 static int iterations, linear;                                 /* Newton's and linear ones so far */
 
-/* Reads "--name value ..."; a name that is none of the settings is an option of the library. */
+/* Reads "--name value ..."; any other name is an option of the library. */
 static void read_arguments(char **argument, karst_options *options)
 {
   for (int k = 0; *argument; argument += 2, k = 0) {
@@ -175,9 +175,9 @@ static bool draw(double day)
 /* What the first picture lacks. */
 static const char *why_no_picture(void)
 {
-  if (access(setting[PICTURES].value, W_OK | X_OK)) return "there is no such folder that files can be written into";
+  if (access(setting[PICTURES].value, W_OK | X_OK)) return "the folder does not exist or cannot be written";
   if (system("command -v gnuplot >/dev/null 2>&1")) // NOLINT(cert-env33-c): a fixed command
-    return "they are drawn by the program gnuplot, which is not there: install it";
+    return "gnuplot not found; install it for pictures";
   return "gnuplot cannot draw into this folder";
 }
 

@@ -147,7 +147,7 @@ report "--help names the settings" \
 # What cannot be written is refused before the run. Without a folder for programs gnuplot is not found, and the shell of
 # popen is.
 refuses "a folder for pictures that is missing is refused" --grid 5x5 --days 1 --pictures "$scratch/none"
-report "and named, whether there is a gnuplot or not" "$(grep -q 'no such folder' "$scratch/output" ||
+report "and named, whether there is a gnuplot or not" "$(grep -q 'the folder does not exist' "$scratch/output" ||
   cat "$scratch/output")"
 refuses "a solution that cannot be written is refused" --grid 5x5 --days 1 --solution "$scratch/none/solution.mtx"
 cp "$scratch/constant" "$scratch/rock"
@@ -161,7 +161,7 @@ run --grid 5x5 --days 1 --pictures "$scratch/pictures"
 status=$?
 PATH=$PATH_OF_PROGRAMS
 report "without gnuplot pictures are refused, and what to install is said" "$([ $status = 2 ] &&
-  grep -q 'gnuplot, which is not there: install it' "$scratch/output" &&
+  grep -q 'gnuplot not found; install it' "$scratch/output" &&
   [ "$(wc -l <"$scratch/output")" = 1 ] || cat "$scratch/output")"
 if [ -c /dev/full ]; then
   "$scratch/twophase" --grid 5x5 --days 1 >/dev/full 2>"$scratch/output"

@@ -54,7 +54,7 @@ enum bench_quantity {
   BENCH_QUANTITIES = BENCH_WHOLE_ITERATIONS + BENCH_SOLVERS
 };
 
-/* What --solves measures: seconds, but for the iterations and the residual. */
+/* What --solves measures: seconds, except the iterations and the residual. */
 enum bench_solve_quantity {
   BENCH_SOLVE_SETUP,      /* from a matrix to a solver that can iterate */
   BENCH_SOLVE_UPDATE,     /* from new values in the same pattern to a solver that can iterate */

@@ -1,5 +1,4 @@
-/* bench_place.h - a linear system in the memory of a device, where bench times what is done with it, and the bandwidth
- * there. */
+/* bench_place.h - a linear system in the memory of a device where bench times it, and the bandwidth of this memory. */
 #ifndef KARST_TOOLS_SRC_BENCH_BENCH_PLACE_H
 #define KARST_TOOLS_SRC_BENCH_BENCH_PLACE_H
 

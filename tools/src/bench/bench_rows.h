@@ -1,5 +1,5 @@
-/* bench_rows.h - preconditioners side by side on one system: a row is a way of settings.h on a device and a number of
- * threads. */
+/* bench_rows.h - preconditioners side by side on one system: a row is a way of bench_settings.h on a device and a
+ * number of threads. */
 #ifndef KARST_TOOLS_SRC_BENCH_BENCH_ROWS_H
 #define KARST_TOOLS_SRC_BENCH_BENCH_ROWS_H
 

@@ -1,4 +1,4 @@
-/* bench_settings.h - what the command line of bench asks for. */
+/* bench_settings.h - the settings of a run of bench. */
 #ifndef KARST_TOOLS_SRC_BENCH_BENCH_SETTINGS_H
 #define KARST_TOOLS_SRC_BENCH_BENCH_SETTINGS_H
 
@@ -27,7 +27,7 @@ typedef struct bench_grid {
 } bench_grid;
 
 typedef struct bench_settings {
-  const struct bench_mode *mode; /* what there is to do */
+  const struct bench_mode *mode; /* what is measured */
   const char *matrix;
   const char *level_text, *threads_text, *device, *precond, *grid_text, *tile_text;
   int level[BENCH_LIST], levels;

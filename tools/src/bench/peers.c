@@ -17,7 +17,7 @@ enum { HAS_PETSC = true };
 enum { HAS_PETSC = false };
 #endif
 
-/* Takes the program's path, or the one beside bench that a short name stands for. */
+/* Takes the program's path, or for a short name the program beside bench. */
 static int find_program(bench_settings *settings, const char *word, const char **program)
 {
   static const struct {

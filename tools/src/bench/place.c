@@ -1,4 +1,4 @@
-/* place.c - a linear system in the memory of a device, where bench times what is done with it. */
+/* place.c - loads a linear system into the memory of a device; see bench_place.h. */
 #include "tools/src/bench/bench_place.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* settings.c - reads the command line of bench; each thing that bench does checks its own options. */
+/* settings.c - reads the command line of bench; each mode checks its own options. */
 #include "tools/src/bench/bench_settings.h"
 #include "tools/src/common/text.h"
 
@@ -71,7 +71,7 @@ static const char *about(const karst_context *context)
   return text;
 }
 
-/* Reads the order and the size of its tiles, which is ignored where the order has no use for it. */
+/* Reads the order and the size of its tiles, which is ignored if the order has no tiles. */
 int bench_order_parse(karst_context *context, bench_settings *settings)
 {
   karst_options *options;
@@ -88,7 +88,7 @@ int bench_order_parse(karst_context *context, bench_settings *settings)
   return TOOL_GO_ON;
 }
 
-/* Finds what there is to do: one of the modes; the first where no other is asked for. */
+/* Finds the mode: the first one unless another is asked for. */
 static int choose_mode(const struct bench_mode *const modes[], bench_settings *settings)
 {
   settings->mode = modes[0];
@@ -122,7 +122,7 @@ static int check_common(const struct bench_mode *const modes[], bench_settings *
   return parse_list("threads", settings->threads_text, 1, settings->threads, &settings->thread_counts);
 }
 
-/* Makes the list of preconditioners: that of --precond, or one that suits what there is to do. */
+/* Makes the list of preconditioners: that of --precond, or the mode's own. */
 static int parse_ways(karst_context *context, bench_settings *settings)
 {
   const bool optional = !settings->precond && settings->mode->ways;

@@ -13,8 +13,8 @@ static bool is_among(const char *name, const char *const list[])
   return false;
 }
 
-/* Kernels are timed on the matrix without scaling, in natural order and that of --ordering; the correction iteration is
- * the paper's, without damping and on the whole grid. */
+/* Options that bench fixes: kernels are timed without scaling, in natural order and that of --ordering; the correction
+ * iteration is the paper's, without damping and on the whole grid. */
 static const char *const fixed[] = {"solver",    "max-iterations", "max_iterations", "atol",  "ordering", "tile-size",
                                     "tile_size", "scale",          "damping",        "parts", NULL};
 

@@ -1,6 +1,6 @@
-/* arguments.c - the command line of the tools: one table of the tool's own options, and the library's table.
+/* arguments.c - reads the command line of a command: the command's own table of options, and the library's.
  *
- * What --help prints is made from the same tables, so it cannot fall behind. */
+ * --help prints the same tables. */
 #include "tools/src/common/common.h"
 #include "tools/src/common/option_list.h"
 #include "tools/src/common/option_page.h"

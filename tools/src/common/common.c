@@ -26,8 +26,8 @@ static struct {
   const char *path, *name;
 } renamed[TOOL_RENAMED_MAX];
 
-/* A standard stream that is closed must not become another file, which the report would go into, or a pipe. Reading or
- * writing it is an error still. */
+/* Occupies standard streams that are closed, so that no other file gets their descriptors and the report is not written
+ * into it. Reading or writing them stays an error. */
 static void occupy_streams(void)
 {
   int file;
@@ -77,7 +77,7 @@ int tool_finish(int status)
   return tool_fail(TOOL_FAILED, "standard output: %s", errno ? strerror(errno) : "writing failed");
 }
 
-/* Keeps the sentence of an error; keeps none if there is no memory. */
+/* Keeps the sentence of an error, or NULL without memory. */
 static void keep_sentence(const char *format, va_list arguments)
 {
   va_list again;

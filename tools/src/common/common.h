@@ -25,7 +25,7 @@ int tool_finish(int status);
 void tool_answer_json(void);
 /* Returns the sentence of the last error, or "", to a caller that makes it part of its own answer. */
 const char *tool_sentence(void);
-/* The words of karst_status_text for the last error; NULL where it is none of the library's. */
+/* The words of karst_status_text for the last error; NULL if the command itself reported it. */
 const char *tool_error_status(void);
 
 /* Returns the program's name without its folder and without libtool's "lt-". */
@@ -35,7 +35,7 @@ const char *tool_name(void);
 int tool_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Reports the library's last error in context like tool_fail. Returns the exit status for status. */
 int tool_fail_library(const karst_context *context, karst_status status);
-/* Reports as tool_fail_library does, beginning with the name of what the error is about. */
+/* The same with the name of a file or matrix before the sentence. */
 int tool_fail_about(const karst_context *context, karst_status status, const char *name);
 int tool_fail_memory(const char *what);
 /* Later errors begin with the place, such as a file and its line, until it is NULL. The caller keeps the string. */

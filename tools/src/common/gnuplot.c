@@ -1,5 +1,6 @@
-/* gnuplot.c - pictures drawn by the program gnuplot; see gnuplot.h. The script, the picture and what gnuplot complains
- * of are nameless files, so that no file name is part of a command, and a picture that fails leaves the last one. */
+/* gnuplot.c - pictures drawn by the program gnuplot; see gnuplot.h. The script, the picture and gnuplot's error
+ * messages are nameless files, so that no file name is part of a command, and a picture that fails leaves the older
+ * one. */
 #include "tools/src/common/gnuplot.h"
 
 #include "tools/src/common/output.h"
@@ -102,7 +103,7 @@ static bool run(FILE *script, FILE *picture, FILE *complaint)
   return ended == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* The last line of gnuplot's complaint, which says what is wrong; without its blanks. */
+/* The last line of gnuplot's error messages, which says what is wrong; without its blanks. */
 static void read_complaint(FILE *complaint, char *text, size_t size)
 {
   char line[256];

@@ -1,5 +1,5 @@
-/* gnuplot.h - pictures drawn by the program gnuplot, which is looked for when a picture is asked for. All functions
- * report their own errors and return TOOL_GO_ON or an exit status. */
+/* gnuplot.h - pictures drawn by the program gnuplot, which is needed only for them. All functions report their own
+ * errors and return TOOL_GO_ON or an exit status. */
 #ifndef KARST_TOOLS_SRC_COMMON_GNUPLOT_H
 #define KARST_TOOLS_SRC_COMMON_GNUPLOT_H
 
@@ -22,8 +22,8 @@ int tool_gnuplot_check_output(const char *path);
  * and line types 1 to 8, in colours that colour-blind readers can tell apart, also by dashes and points. The script is
  * to set no output. After success tool_gnuplot_end must be called. */
 int tool_gnuplot_begin(struct tool_gnuplot *plot, const char *path, int width, int height);
-/* Writes a text as one of gnuplot's strings, which prints it as it is; what is not UTF-8 becomes U+FFFD, and control
- * characters are left out. */
+/* Writes a text as one of gnuplot's strings, where no character is special; bytes that are not UTF-8 become U+FFFD, and
+ * control characters are left out. */
 void tool_gnuplot_text(struct tool_gnuplot *plot, const char *text);
 /* Ends the picture: gnuplot draws it, and the file takes the place of the one before. Where gnuplot fails, which is an
  * error, or the file cannot be opened, that one stays. Does nothing without a picture. */

@@ -1,4 +1,4 @@
-/* grid_option.c - reads the option --grid; see grid.h. */
+/* grid_option.c - reads the option --grid; see grid_option.h. */
 #include "tools/src/common/grid_option.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-/* input.c - copies inputs that can be read only once; see input.h. A file is opened several times: to tell its format,
+/* input.c - copies inputs that can be read only once; see input.h. A file is opened several times: to find its format,
  * to read it, for the right-hand side in the same archive, and to find the line of a repeated entry. A pipe gives its
- * bytes once, so that it is copied. The copy has no name, so that nothing is left behind; Linux opens it again through
- * the pipe's descriptor. */
+ * bytes once, so it is copied. The copy has no name, so that nothing is left behind; Linux opens it again through the
+ * pipe's descriptor. */
 #include "tools/src/common/input.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 static const char descriptors[] = "/dev/fd/";
 
-/* Returns the descriptor that a path stands for, or -1 for any other file. */
+/* Returns the descriptor that a path such as /dev/fd/3 names, or -1 for any other file. */
 static int descriptor_of(const char *path)
 {
   long long number;
@@ -59,7 +59,8 @@ static int fail_reading(const char *name)
   return tool_fail(TOOL_FAILED, "cannot read the pipe %s: %s", name, strerror(errno));
 }
 
-/* Copies all remaining bytes of the descriptor from to a file, and makes from that file. name: for errors. */
+/* Copies all remaining bytes of the descriptor from into a file, and makes from a descriptor of this file. name: for
+ * errors. */
 static int keep(int from, const char *name)
 {
   char buffer[1 << 16];

@@ -1,12 +1,12 @@
-/* inputs.h - the files that a command may read where it is given a matrix: so that none of them is written to, and that
- * a change of one is noticed. */
+/* inputs.h - the files that a command may read for a matrix. Commands refuse to overwrite them, and compare notices a
+ * change of one. */
 #ifndef KARST_TOOLS_SRC_COMMON_INPUTS_H
 #define KARST_TOOLS_SRC_COMMON_INPUTS_H
 
 #include "tools/src/common/common.h"
 
-/* Receives a file, which need not exist: what it is, such as "the matrix", and its path, which is good for the
- * call alone. Returns TOOL_GO_ON, or an exit status that ends the search. */
+/* Receives a file, which need not exist: what it is, such as "the matrix", and its path, which is valid during the call
+ * only. Returns TOOL_GO_ON, or an exit status that ends the search. */
 typedef int (*tool_input_function)(void *user, const char *what, const char *path);
 
 /* Calls visit for the file of the name, for those beside it (right-hand sides, PETSc's block size), and for the files

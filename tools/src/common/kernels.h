@@ -9,7 +9,7 @@ extern "C" {
 
 #include "tools/src/common/common.h"
 
-/* What the launches of a kernel with so many blocks took in all. */
+/* The launches of a kernel with one number of blocks, and their seconds together. */
 typedef struct tool_kernel {
   char name[256];
   long long blocks; /* of threads, in each launch */
@@ -21,7 +21,7 @@ typedef struct tool_kernel {
 enum { TOOL_KERNELS = 256 };
 
 /* Begins to record kernels, also those of graphs that are made from now on. Returns false with a note on standard error
- * where this cannot be done. */
+ * if kernels cannot be recorded. */
 bool tool_kernels_start(void);
 /* Forgets what has been recorded. The device has to be idle. */
 void tool_kernels_forget(void);

@@ -5,19 +5,20 @@
 
 #include "tools/src/common/common.h"
 
-/* Loads the matrix that name stands for: a file if one exists, else NAME:SIZES from the gallery. block_size 0: the file
+/* Loads the matrix of this name: a file if one exists, else NAME:SIZES from the gallery. block_size 0: the file
  * header's or the problem's own. *rhs, unless rhs is NULL: the right-hand side that comes with it, or NULL. */
 int tool_load_matrix(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
                      karst_vector **rhs);
-/* The same for the option --stored-triangle: the triangle that a symmetric file stores is the whole matrix. What is no
- * file that the library reads is refused. */
+/* The same for the option --stored-triangle: the triangle that a symmetric file stores is the whole matrix. Only files
+ * that the library reads itself are accepted. */
 int tool_load_stored(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
                      karst_vector **rhs);
 
-/* What the option --duplicates says of entries of one row and column: sum or refuse; NULL where it is not given. */
+/* Sets what is done with entries of one row and column, as the option --duplicates says: sum or refuse; NULL if it is
+ * not given. */
 int tool_set_duplicates(karst_context *context, const char *text);
 
-/* Reports an error where a name is neither a file nor begins with a problem of the gallery. */
+/* Reports an error if a name is no file and does not begin with a problem of the gallery. */
 int tool_check_matrix(const char *name);
 
 /* Makes the exact solution of a problem of the gallery; a file, or a problem without one, is refused. */

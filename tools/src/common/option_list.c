@@ -1,5 +1,5 @@
-/* option_list.c - see option_list.h. The library counts through its tables for each option that it is asked for by
- * number, which is too slow to be done for each line of a file. */
+/* option_list.c - see option_list.h. The library finds an option by its number only by counting through its tables,
+ * which is too slow for each line of a file. */
 #include "tools/src/common/option_list.h"
 #include "support/nearest.h"
 
@@ -17,7 +17,7 @@ const struct tool_option tool_help = {
 const struct tool_option tool_version = {
     .name = "version", .value = "", .default_value = "", .help = "print the version and what it was built with"};
 
-/* Whether name, of which length characters count, is the option known; '-' and '_' count as equal. */
+/* Whether the first length characters of name are the option known; '-' and '_' are equal. */
 static bool is_named(const char *name, size_t length, const char *known)
 {
   if (strlen(known) != length) return false;
@@ -63,7 +63,7 @@ void tool_option_list_free(struct tool_option_list *list)
   *list = (struct tool_option_list){0};
 }
 
-/* The option of the library that name means, of which length characters count, or NULL. */
+/* The option of the library that the first length characters of name mean, or NULL. */
 static const karst_option_info *find_row(const struct tool_option_list *list, const char *name, size_t length)
 {
   for (size_t i = 0; i < list->rows; i++)
@@ -71,8 +71,8 @@ static const karst_option_info *find_row(const struct tool_option_list *list, co
   return NULL;
 }
 
-/* An option such as first.level, which the library will be asked for: here the first part has to be one with others
- * inside. The last part says what it takes; an option for experiments is not listed. */
+/* An option such as first.level, which the library checks: here only the first part must be an option that has others
+ * inside. The last part gives the form of its value; options for experiments are not listed. */
 static bool find_inside(const struct tool_option_list *list, const char *name, size_t length,
                         struct tool_option *option)
 {

@@ -25,7 +25,7 @@ void tool_option_list_free(struct tool_option_list *list);
 bool tool_option_find(const struct tool_option_list *list, const char *argument, struct tool_option *option,
                       const char **value);
 
-/* The name of the option that argument may have been meant for; NULL where none is near. */
+/* The name of the option that is most like the argument; NULL if no name is near. */
 const char *tool_option_nearest(const struct tool_option_list *list, const char *argument);
 
 #endif

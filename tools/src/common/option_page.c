@@ -32,7 +32,7 @@ static void put_characters(const struct page *page, const char *text, size_t len
   for (size_t i = 0; i < length; i++) put_character(page, text[i]);
 }
 
-/* The length of the name of an option, --NAME, at the beginning of length characters; 0 where there is none. */
+/* The length of an option's name, --NAME, at the beginning of length characters; 0 if they do not begin with one. */
 static size_t name_length(const char *text, size_t length)
 {
   size_t end = strncmp(text, "--", 2) == 0 ? 2 + strspn(text + 2, "abcdefghijklmnopqrstuvwxyz-.") : 0;

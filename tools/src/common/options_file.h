@@ -19,7 +19,7 @@ struct tool_options_file {
   struct tool_options_file *last; /* the one read before */
 };
 
-/* Reads "level 2", "--level 2", "level = 2" and "--level=2" alike; '#' at the beginning of a line or behind a blank
+/* "level 2", "--level 2", "level = 2" and "--level=2" mean the same; '#' at the beginning of a line or behind a blank
  * begins a comment, and the value is the rest of the line without the blanks around it. Reports its own errors and
  * returns TOOL_GO_ON or an exit status. *file stays until the program ends, for options point into it; it is NULL after
  * an error. */

@@ -1,5 +1,5 @@
-/* reported_values.h - the named values that a solver reports, copied: they are good when the solver has gone on or is
- * gone. */
+/* reported_values.h - copies of the named values that a solver reports, which stay valid when the solver continues or
+ * is destroyed. */
 #ifndef KARST_TOOLS_SRC_COMMON_REPORTED_VALUES_H
 #define KARST_TOOLS_SRC_COMMON_REPORTED_VALUES_H
 

@@ -1,5 +1,4 @@
-/* text.h - makes names safe to print: files may have any name, but terminals and JSON accept less. And the plural of
- * what is counted. */
+/* text.h - prints texts and numbers: names of files may hold any bytes, but terminals and JSON accept less. */
 #ifndef KARST_TOOLS_SRC_COMMON_TEXT_H
 #define KARST_TOOLS_SRC_COMMON_TEXT_H
 
@@ -7,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What a noun ends in behind this number. */
+/* The ending of a noun behind this number. */
 static inline const char *tool_plural(int64_t count) { return count == 1 ? "" : "s"; }
 
 /* Whether text is more than the ending and ends in it. */

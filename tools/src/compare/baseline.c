@@ -1,13 +1,12 @@
-/* baseline.c - the baseline of a batch: the values that the case has which others are measured against. One
- * that no case has is refused before hours of work. */
+/* baseline.c - the baseline of a batch: the values of the case that others are compared with. A value that no case has
+ * is refused before hours of work. */
 #include "tools/src/compare/compare.h"
 #include "tools/src/common/text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What the case has of a name, as text; NULL where it has none. A block size that is left to the matrix is in its
- * row. */
+/* The value of a name in the case, as text, or NULL. A block size that the matrix chooses is in its row. */
 static const char *value_of_case(const struct compare_case *one, const char *name, char text[32])
 {
   const json_t *value = json_object_get(one->what, name);
@@ -19,7 +18,7 @@ static const char *value_of_case(const struct compare_case *one, const char *nam
   return text;
 }
 
-/* Whether only a run shows the value: a block size that is left to the matrix. */
+/* Whether only a run will show the value: a block size that the matrix chooses. */
 static bool is_left(const struct compare_case *one, const char *name)
 {
   return strcmp(name, "block") == 0 && json_is_null(json_object_get(one->what, name)) &&
@@ -32,7 +31,7 @@ struct wanted {
   char value[512];
 };
 
-/* Refuses a value that no case has, and says which there are. */
+/* Refuses a value that no case has, and names those that cases have. */
 static int check_occurs(const struct compare_cases *cases, const struct wanted *wanted)
 {
   enum { SHOWN = 10 };

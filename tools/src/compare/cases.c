@@ -1,10 +1,10 @@
 /* cases.c - the cases of a batch: matrix x block x options x device x threads, each case once.
  *
- * An option that the methods chosen in a case do not read is left out of the case, and so not multiplied; so is what
- * auto chooses itself, where it stands beside other preconditioners. Whether an option is read follows from the options
- * that choose methods. These are given values first, outer preconditioners before those inside them; the options that
- * are read are then known, and the work is that of the cases alone, however long the lists of the others are. In the
- * results the options vary in the order given, the last one fastest. */
+ * A case leaves out options that its methods do not read, and options that auto chooses itself if it is compared with
+ * other preconditioners; so their values do not multiply the cases. The options that choose methods get values first,
+ * outer preconditioners before those inside them. Then it is known which options are read, and the work depends on the
+ * number of cases only, however long the lists of the other options are. In the results the options vary in the order
+ * given, the last one fastest. */
 #include "tools/src/compare/compare.h"
 #include "tools/src/common/text.h"
 
@@ -193,8 +193,7 @@ static bool has_choice(const json_t *options)
   return precond && strcmp(precond, "auto") == 0;
 }
 
-/* The canonical text of a case: what it is without values that are the defaults, and with the fingerprints of its
- * files. */
+/* The canonical text of a case: without values that are the defaults, and with the fingerprints of its files. */
 static char *make_key(const struct compare_plan *plan, json_t *what, const char *print, const char *rhs_print)
 {
   json_t *copy = json_deep_copy(what), *value;

@@ -2,8 +2,7 @@
  * and writes tables of what happened.
  *
  * Each case is a run of solve in a process of its own, so that one that crashes, hangs or takes all memory is a row
- * like any other. Its row is on the disk before the next case begins: a batch that was interrupted goes on where it
- * was. */
+ * like any other. Its row is on the disk before the next case begins, so that an interrupted batch can be continued. */
 #include "tools/src/compare/compare.h"
 #include "tools/src/compare/report/compare_table.h"
 #include "tools/src/peers/cusparse.h"

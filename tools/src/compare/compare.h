@@ -32,8 +32,8 @@ struct compare_limits {
 struct compare_plan;
 /* Reads the command line; the values of cases go to the plan. */
 int compare_settings_parse(struct compare_settings *settings, struct compare_plan *plan, int argc, char *argv[]);
-/* Reads the limits into limits, which may be NULL. plan: the file that errors are blamed on, or NULL where it is the
- * command line. Such of the command line are looked for before a plan is read. */
+/* Reads the limits into limits, which may be NULL. plan: the file that errors name, or NULL for the command line, whose
+ * limits are checked before a plan is read. */
 int compare_settings_limits(const struct compare_settings *settings, const char *plan, struct compare_limits *limits);
 /* Puts defaults where nothing was given, and reads the limits and the list of outcomes. */
 int compare_settings_check(struct compare_settings *settings, struct compare_limits *limits);
@@ -123,25 +123,25 @@ void compare_cases_free(struct compare_cases *cases);
 int compare_cases_add(struct compare_cases *cases, const char *matrix, json_t *what, const char *key, json_t *row);
 /* Prints a case on one line, without its end. */
 void compare_print_case(FILE *file, const struct compare_case *one);
-/* The text as it is where it is UTF-8, else with \xNN. NULL: no memory. */
+/* The text, with \xNN for bytes that are not UTF-8. NULL: no memory. */
 json_t *compare_safe_text(const char *text);
 
-/* Appends the matrices that a name stands for: itself, or the matrix files in a folder, sorted. */
+/* Appends the matrices of a name: itself, or the matrix files in a folder, sorted. */
 int compare_find_matrices(const char *name, json_t *names);
 /* A text that changes with the contents of the files that a matrix is read from, or "". */
 int compare_fingerprint(const char *matrix, char *text, size_t size);
 
 /* ---- the baseline: baseline.c ---- */
 
-/* The values that the baseline is to have, as the cases have them; the caller frees the text, which is NULL where there
- * is to be none. Refuses one that no case has. */
+/* The values of the baseline as the cases have them, or NULL for no baseline; the caller frees the text. Refuses values
+ * that no case has. */
 int compare_choose_baseline(const struct compare_plan *plan, const struct compare_cases *cases, const char *given,
                             char **baseline);
 
 /* ---- what is written: outputs.c ---- */
 
-/* Refuses, before hours of work, output files that cannot be written, or that are each other, the results, the plan or
- * what a case reads. */
+/* Refuses, before hours of work, an output file that cannot be written, or that is another output, the results, the
+ * plan or a file that a case reads. */
 int compare_check_outputs(const struct compare_settings *settings, const struct compare_cases *cases);
 
 /* ---- running: solve.c, run.c, row.c, memory.c ---- */
@@ -195,8 +195,8 @@ struct compare_results {
   bool no_end; /* the last line is whole but for its end */
 };
 
-/* Reads the rows into the cases; those of cases that are not in the plan are left out, or, if all, made cases. A file
- * that is not there is empty. */
+/* Reads the rows into the cases; those of cases that are not in the plan are left out, or, if all, made cases. A
+ * missing file counts as empty. */
 int compare_results_read(struct compare_results *results, const char *path, struct compare_cases *cases, bool all);
 /* Opens the file for appending, after it was locked against others; creates it. To be called before it is read. */
 int compare_results_open(struct compare_results *results, const char *path);

@@ -1,4 +1,4 @@
-/* files.c - the matrices that a name stands for, and whether the files that they are read from have changed. */
+/* files.c - finds the matrices of a name, and fingerprints the files that they are read from. */
 #include "tools/src/compare/compare.h"
 #include "tools/src/common/inputs.h"
 #include "tools/src/common/load.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Files in a folder that are taken for matrices. Those of other names are compared where they are named themselves. */
+/* Files in a folder with these endings are taken for matrices. A file with another ending must be named itself. */
 static const char *const endings[] = {".mtx",     ".mtx.gz",  ".mtx.xz", ".mm",    ".mm.gz",    ".kbsr",
                                       ".kbsr.gz", ".kbsr.xz", ".rb",     ".rua",   ".rsa",      ".tar.gz",
                                       ".tgz",     ".dat",     ".bin",    ".petsc", ".petsc.gz", NULL};
@@ -113,7 +113,7 @@ struct print {
   uint64_t hash, size;
 };
 
-/* Goes on with a file. One that does not exist changes nothing; solve reports one that cannot be read. */
+/* Adds a file. A missing file changes nothing; solve reports a file that cannot be read. */
 static void print_file(struct print *print, const char *path)
 {
   static unsigned char bytes[1 << 16];

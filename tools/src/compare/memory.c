@@ -1,5 +1,5 @@
-/* memory.c - sizes of memories, and how much the machine has to give: what Linux calls available, or what the
- * control group of this process leaves, if that is less. */
+/* memory.c - reads sizes of memory, and finds how much is free: what Linux calls available, or what the control group
+ * of this process leaves if that is less. */
 #include "tools/src/compare/compare.h"
 
 #include <ctype.h>

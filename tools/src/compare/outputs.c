@@ -1,5 +1,4 @@
-/* outputs.c - what compare writes, checked before hours of work: it can be written, and is not one of the
- * files that are read. */
+/* outputs.c - checks before hours of work that the output files can be written and are no input files. */
 #include "tools/src/compare/compare.h"
 #include "tools/src/compare/report/compare_table.h"
 #include "tools/src/common/inputs.h"
@@ -18,7 +17,7 @@ struct output {
   bool folder;
 };
 
-/* Whether a file has a place in the folder under a name that a report may write. */
+/* Whether a file is in the folder and has a name that a report may write. */
 static bool is_of_report(const char *path, const char *folder)
 {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -31,7 +30,7 @@ static bool is_of_report(const char *path, const char *folder)
   return same;
 }
 
-/* Refuses an output that is this file, which need not be there. */
+/* Refuses an output that is this file, which need not exist. */
 static int refuse(void *user, const char *what, const char *path)
 {
   const struct output *output = user;
@@ -39,7 +38,7 @@ static int refuse(void *user, const char *what, const char *path)
   return tool_fail(TOOL_FAILED, "--%s would overwrite %s, %s", output->option, what, path);
 }
 
-/* Refuses an output that is what a case reads. Cases of one matrix follow each other. */
+/* Refuses an output that a case reads. Cases of one matrix are adjacent. */
 static int check_cases(struct output *output, const struct compare_cases *cases)
 {
   int status = TOOL_GO_ON;

@@ -1,5 +1,5 @@
-/* own.c - the names of a case that are not options of the library, for the command line, plans and rows.
- * Those of solve that are not listed have one value in a batch. */
+/* own.c - the names of a case that are not options of the library, for the command line, plans and rows. Names that
+ * take no list have one value in a batch. */
 #include "tools/src/compare/compare.h"
 #include "tools/src/common/shared_rows.h"
 

@@ -1,7 +1,7 @@
-/* plan.c - what a batch is to compare: from the command line, and from a file of JSON.
+/* plan.c - the values that a batch compares: from the command line, and from a file of JSON.
  *
  * The file has an object of names and values, single ones or arrays; texts are as on the command line. "cases" may list
- * more such objects: then each of them is a product of its own, with what it lacks taken from the object around it. */
+ * more such objects: then each is a product of its own, and takes the names that it lacks from the outer object. */
 #include "tools/src/compare/compare.h"
 #include "tools/src/common/text.h"
 
@@ -64,7 +64,7 @@ static int add_values(struct compare_plan *plan, const struct compare_name *name
   return status;
 }
 
-/* Puts the text in place of a number of the file, so that it lives as long; any other value stays as it is. */
+/* Replaces a number of the file by its text, which then lives as long as the file; other values stay. */
 static json_t *as_text(json_t *object, const char *key, json_t *value)
 {
   char text[64];
@@ -219,7 +219,7 @@ int compare_plan_read(struct compare_plan *plan, const char *path, struct compar
   return status == TOOL_GO_ON ? compare_settings_limits(settings, path, NULL) : status;
 }
 
-/* A set of the file with what the file gives to all, and what the command line gives. */
+/* A set of the file, joined with the values that the file gives to all sets and with those of the command line. */
 static json_t *join(const struct compare_plan *plan, json_t *own)
 {
   json_t *set = json_deep_copy(plan->shared), *more = json_object_get(plan->line, "matrices");

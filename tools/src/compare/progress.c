@@ -1,8 +1,8 @@
 /* progress.c - how far a batch has come, and how long the rest may take: a bar on a terminal, and a line for
  * each case in a log.
  *
- * A case is taken to last as long as those of its matrix that have ended, and where none has, as those of all. Rows of
- * an earlier run count, for they say how long theirs took. */
+ * A case is expected to take the mean time of the finished cases of its matrix or, if there is no such case, of all
+ * finished cases. Rows of an earlier run count too. */
 #include "tools/src/compare/compare.h"
 #include "tools/src/common/text.h"
 

@@ -1,9 +1,9 @@
 /* results.c - the file of results: a line of JSON for each case, appended and on the disk before the next one
  * begins.
  *
- * A line is appended by one write, and cut off again where the disk takes only a part of it. Where the machine itself
- * has died meanwhile, the file may end in a part of a line: it is dropped. Any other line that is no row is an error,
- * for the file may be something else. */
+ * A line is appended by one write, and cut off again if the disk takes only a part of it. If the machine itself died,
+ * the file may end in a part of a line, which is dropped. Any other line that is no row is an error, because the file
+ * may be something else. */
 #include "tools/src/compare/compare.h"
 
 #include <errno.h>
@@ -25,8 +25,8 @@ static int check_regular(const char *path, int file)
                                  : tool_fail(TOOL_FAILED, "%s is not a regular file, and the results need one", path);
 }
 
-/* Waits for a second at most: a compare that was killed while it started a case leaves the lock to that process, which
- * has it until solve takes its place. */
+/* Waits for a second at most: if compare was killed while it started a case, the new process holds the lock until it
+ * has become solve. */
 static bool lock(int file)
 {
   const struct timespec pause = {0, 20 * 1000 * 1000};
@@ -65,7 +65,7 @@ static bool is_row(const json_t *row)
          compare_find_outcome(json_string_value(json_object_get(row, "outcome"))) != OUTCOME_NOT_RUN;
 }
 
-/* Gives a row to its case, in place of one further up; takes it in any case. */
+/* Gives a row to its case, in place of an earlier row; takes ownership in any case. */
 static int give(struct compare_cases *cases, json_t *row, bool all)
 {
   const char *key = json_string_value(json_object_get(row, "key"));
@@ -88,7 +88,7 @@ static int give(struct compare_cases *cases, json_t *row, bool all)
   return TOOL_GO_ON;
 }
 
-/* Whether a last line without its end may be the begin of a row, and not a line of another file, which is to stay. */
+/* Whether a last line without its end may be the beginning of a row. A line of another file must be kept. */
 static bool is_torn(const char *line, size_t length)
 {
   static const char begin[] = "{\"karst_compare\":";

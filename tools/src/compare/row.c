@@ -1,4 +1,4 @@
-/* row.c - the row of the results that a case gets, from how its run as solve has ended. */
+/* row.c - makes the row of a case from the way its run of solve ended. */
 #include "tools/src/compare/compare.h"
 #include "tools/src/common/text.h"
 
@@ -39,7 +39,7 @@ static const char *text_of(json_t *object, const char *key, const char *without)
   return text && *text ? text : without;
 }
 
-/* What a run is worth that has ended by itself. */
+/* The outcome of a run that ended by itself. */
 static enum compare_outcome judge_status(int exit_status, json_t *solve, char *err, char *sentence, size_t size)
 {
   const char *error = text_of(solve, "error", last_line(err));

@@ -1,8 +1,8 @@
 /* run.c - runs a command in a process group of its own, with a limit of time and of memory.
  *
- * Memory is what the process has resident, looked at every few milliseconds: a limit of the address space would refuse
- * CUDA, which reserves much more than it uses. What goes over a limit is killed, and so is all that a process has left
- * behind. Should this program be killed itself, the system kills the process (on Linux). */
+ * Memory is the resident memory of the process, measured every few milliseconds: a limit of the address space would
+ * refuse CUDA, which reserves much more than it uses. A process over a limit is killed, and so are all processes that
+ * it has left behind. If this program is killed itself, the system kills the process (on Linux). */
 #include "tools/src/compare/compare.h"
 
 #include <errno.h>

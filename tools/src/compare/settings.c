@@ -1,5 +1,5 @@
-/* settings.c - the command line of compare: values of the cases, which go to the plan, and settings of the
- * batch, of which a plan may give some too. */
+/* settings.c - the command line of compare: values of the cases, which go to the plan, and settings of the batch, some
+ * of which a plan may give too. */
 #include "tools/src/compare/compare.h"
 #include "tools/src/common/text.h"
 

@@ -1,4 +1,4 @@
-/* solve.c - a case as a run of solve: where that command is, and the arguments that it gets. */
+/* solve.c - runs a case by the command solve: finds the command and makes its arguments. */
 #include "tools/src/compare/compare.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ static void add_option(json_t *list, const char *name, const char *value)
   add(list, option, "=", value);
 }
 
-/* The arguments of solve, which a matrix whose name begins like an option is not. */
+/* The arguments of solve. A matrix whose name begins like an option gets ./ before it. */
 static json_t *make_arguments(const struct compare_case *one)
 {
   json_t *list = json_array(), *value;

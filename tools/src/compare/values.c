@@ -1,5 +1,4 @@
-/* values.c - the names that a plan gives values, and what values they take: "a,b,c", and "0..3" where these are
- * integers. */
+/* values.c - the names of a plan and their values: lists "a,b,c", and ranges "0..3" of integers. */
 #include "tools/src/compare/compare.h"
 #include "tools/src/common/text.h"
 #include "tools/src/peers/cusparse.h"
@@ -169,7 +168,7 @@ int compare_add_text(struct compare_plan *plan, const struct compare_name *name,
 int compare_take(struct compare_plan *plan, const char *name, const char *text)
 {
   struct compare_name found;
-  if (!compare_find_name(plan, name, &found)) { /* the library says what there is */
+  if (!compare_find_name(plan, name, &found)) { /* the library's sentence lists the options */
     const karst_status status = karst_options_set(plan->options, name, text);
     return tool_fail_library(plan->context, status ? status : KARST_ERROR_OPTION);
   }

@@ -2,7 +2,7 @@
  * core.
  *
  * A repetition is a set-up of ParCSRPCG with one V-cycle of BoomerAMG and a solve from 0. The iteration ends by the
- * norm of its residual over that of b; the residual that is answered is Karst's own, of hypre's solution. Both
+ * norm of its residual over that of b; the residual in the answer is computed by Karst from hypre's solution. Both
  * programs make the matrix by the same library call, so that its values are equal. */
 #include "tools/src/bench/bench.h"
 

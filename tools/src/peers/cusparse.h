@@ -1,5 +1,5 @@
-/* cusparse.h - the preconditioner cusparse: cuSPARSE's incomplete LU, registered by solve and bench
- * to compare Karst's own with it on a GPU. C and C++. Where it cannot be built, cusparse_none.c replaces it. */
+/* cusparse.h - the preconditioner cusparse: cuSPARSE's incomplete LU, which solve and bench register to compare Karst's
+ * own with it on a GPU. C and C++. cusparse_none.c replaces it in builds without cuSPARSE. */
 #ifndef KARST_TOOLS_SRC_PEERS_CUSPARSE_H
 #define KARST_TOOLS_SRC_PEERS_CUSPARSE_H
 

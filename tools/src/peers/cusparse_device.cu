@@ -1,5 +1,5 @@
-/* cusparse_device.cu - see cusparse_device.h. The driver is opened by name as the runtime does it, and not linked:
- * programs start where there is none. */
+/* cusparse_device.cu - see cusparse_device.h. The driver is opened by name, as the runtime does, and not linked, so
+ * that programs start without it. */
 #include "tools/src/peers/cusparse_device.h"
 
 #include <dlfcn.h>

@@ -11,7 +11,8 @@
 /* The CUDA context that device memory belongs to. */
 CUcontext tool_cusparse_owner(const void *memory);
 
-/* In its lifetime the calling thread works in the context given, and at its end in what it had before, be that none. */
+/* During its lifetime the calling thread works in the given context, and afterwards in its former one, or in no context
+ * if it had none. */
 class tool_cusparse_guard
 {
 public:

@@ -55,7 +55,7 @@
   X(cusparseDbsrsv2_solve)                                                                                             \
   X(cusparseDbsrmv)
 
-/* cuSPARSE's functions by their own names, and why they are not there. */
+/* cuSPARSE's functions by their own names, and why they are missing. */
 struct tool_cusparse_library {
 #define TOOL_CUSPARSE_DECLARE(name) decltype(&::name) name;
   TOOL_CUSPARSE_FUNCTIONS(TOOL_CUSPARSE_DECLARE)

@@ -18,8 +18,8 @@ struct tool_cusparse_triangle {
   void *buffer;
 };
 
-/* L and U in one matrix, on the pattern of A or, for levels of fill, on a larger one; and cuSPARSE's objects. What is
- * not there is NULL. */
+/* L and U in one matrix, on the pattern of A or, for levels of fill, on a larger one; and cuSPARSE's objects. Members
+ * that are not needed are NULL. */
 struct tool_cusparse {
   karst_context *context; /* not owned */
   CUcontext gpu;          /* that all of it is in: not owned */
@@ -27,7 +27,7 @@ struct tool_cusparse {
   int rows, block_size;
   int64_t blocks;
   const int *row_start;  /* [rows + 1] device memory, of A or of filled */
-  const int *column;     /* [blocks] likewise */
+  const int *column;     /* [blocks] device memory, of the same matrix */
   double *value;         /* [b*b*blocks] those of factors: A's values in, L and U out */
   karst_matrix *filled;  /* level > 0: a matrix on the pattern of ILU(level) */
   karst_vector *factors; /* level > 0: the values of filled as a vector; else memory of its own */

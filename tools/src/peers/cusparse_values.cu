@@ -1,5 +1,5 @@
-/* cusparse_values.cu - what the preconditioner cusparse does besides calling cuSPARSE: errors as the library's, device
- * memory, A's values into the factors, the look for entries that are not finite. */
+/* cusparse_values.cu - the parts of the preconditioner cusparse around cuSPARSE: errors as the library's, device
+ * memory, copying A's values into the factors, finding entries that are not finite. */
 #include "tools/src/peers/cusparse_plan.h"
 
 #include <stdio.h>

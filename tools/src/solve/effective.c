@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The last value of a name that the solver reports, for behind those of registered methods come the library's own; no
- * text and 0 where there is none, or the option was not left to auto. */
+/* The last value of a name that the solver reports, because the library's own values follow those of registered
+ * methods; no text and 0 if it reports none, or the option is not auto. */
 static karst_value find(const karst_options *given, const karst_solver *solver, const char *option, const char *name)
 {
   karst_value value, found = {.number = 0};

@@ -1,5 +1,5 @@
-/* effective.h - the options in effect: those given, and what auto, as a preconditioner, an ordering or a solver, has
- * put in its place. */
+/* effective.h - the options in effect: those given, with the choices of auto (preconditioner, ordering, solver) in its
+ * place. */
 #ifndef KARST_TOOLS_SRC_SOLVE_EFFECTIVE_H
 #define KARST_TOOLS_SRC_SOLVE_EFFECTIVE_H
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A file to be written, or one that may be read, and what it is for. */
+/* An output file and its option. */
 struct named {
   const char *what, *name;
 };

@@ -1,6 +1,6 @@
-/* hint.c - what to try after a solve that has failed; see hint.h. Each rule looks at what is cheap to know: how the
- * solve ended, the options in effect, what hint_facts.c finds in the matrix. The first rule that has something to say
- * says it; none names an option with the value that it has in effect. */
+/* hint.c - what to try after a solve that has failed; see hint.h. The rules use what is cheap to know: how the solve
+ * ended, the options in effect, what hint_facts.c finds in the matrix. The first rule that applies gives the hint. No
+ * hint names an option with the value that is in effect. */
 #include "tools/src/solve/hint.h"
 #include "tools/src/solve/hint_facts.h"
 #include "tools/src/common/text.h"

@@ -24,10 +24,10 @@ static int64_t find_block(const karst_matrix *A, karst_index i, karst_index j)
   return first < stop && column[first] == j ? first : -1;
 }
 
-/* Whether each block is the transpose of its mirror image, but for rounding. One without an image has to be zero. */
+/* Whether each block is the transpose of its mirror image, up to rounding. A block without an image must be zero. */
 static bool is_symmetric(const karst_matrix *A, const double *value)
 {
-  const double rounding = 1e-12; /* far above rounding errors of assembly, far below an asymmetry that cg would mind */
+  const double rounding = 1e-12; /* far above rounding errors of assembly, far below an asymmetry that harms cg */
   const int b = karst_matrix_block_size(A);
   const int64_t bb = (int64_t)b * b;
   const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
@@ -111,7 +111,7 @@ int64_t hint_count_missing(const karst_matrix *A)
   return missing;
 }
 
-/* Whether elimination with exchanges of rows finds no pivot of next to zero. block: [d * d] column by column, lost. */
+/* Whether elimination with row exchanges finds no pivot that is nearly zero. block: [d * d] column by column, lost. */
 static bool is_regular(double *block, int d)
 {
   double largest = 0;

@@ -1,4 +1,4 @@
-/* hint_facts.h - what can be seen in a matrix and its right-hand side after a solve that has failed. */
+/* hint_facts.h - what a matrix and its right-hand side show after a failed solve. */
 #ifndef KARST_TOOLS_SRC_SOLVE_HINT_FACTS_H
 #define KARST_TOOLS_SRC_SOLVE_HINT_FACTS_H
 
@@ -12,12 +12,12 @@ struct hint_facts {
   double largest_b;                  /* the largest magnitude in b */
   bool symmetric;
   bool dominated;      /* each diagonal entry is at least the sum of the others' magnitudes, and positive */
-  bool sums_to_zero;   /* each row does, but for rounding: constants are in the null space */
+  bool sums_to_zero;   /* each row does, up to rounding: constants are in the null space */
   bool zero_pivot_row; /* block row number pivot is all zeros */
 };
 
-/* Looks at the values of A and b. pivot: the block row that was found singular, or -1. Returns false where they cannot
- * be had. */
+/* Looks at the values of A and b. pivot: the block row that was found singular, or -1. Returns false if the values
+ * cannot be copied to the host. */
 bool hint_facts_find(karst_context *context, const karst_matrix *A, const karst_vector *b, karst_index pivot,
                      struct hint_facts *facts);
 

@@ -161,10 +161,10 @@ static int measure_error(struct run *run, struct solve_report *report)
   return exit_status;
 }
 
-/* Repeats what a simulator does: new values, factorization and a solution from zero, in x, for that of the first solve
- * is the one that is reported. factor and solve: [settings->repeat] seconds. The values are those of the first solve,
- * so that none may end worse, but for a trial of auto. One can end better, as some preconditioners start from their
- * last factors. */
+/* Repeats what a simulator does: new values, factorization and a solution from zero, in x; the report has the solution
+ * of the first solve. factor and solve: [settings->repeat] seconds. The values are those of the first solve, so that no
+ * repetition may end worse, except in a trial of auto. It can end better, as some preconditioners start from their last
+ * factors. */
 static int repeat(struct run *run, struct watch *watch, struct solve_report *report, const double *value,
                   karst_vector *x, double *factor, double *solve)
 {

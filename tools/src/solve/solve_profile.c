@@ -1,7 +1,7 @@
 /* solve_profile.c - --profile: a factorization and a solve with each operation timed, beside the speed of a copy.
  *
- * What was solved before stays what is reported: this is one more solve, after which the solver is of no further use
- * here. The copy is the library's own of long vectors, so with the threads and the device of the solve. */
+ * This is one more solve, whose result is not reported, and the solver is not used after it. The copy is the library's
+ * own of long vectors, with the threads and the device of the solve. */
 #include "tools/src/solve/solve_profile.h"
 
 #include "tools/src/common/kernels.h"
@@ -39,7 +39,7 @@ static karst_status time_copies(karst_context *context, const karst_vector *from
   return KARST_SUCCESS;
 }
 
-/* Bytes a second, of vectors that no cache holds; 0 where there is no memory for them. */
+/* Bytes per second, of vectors that no cache holds; 0 without memory for them. */
 static int measure_copy(karst_context *context, double *bandwidth)
 {
   const int64_t length = (int64_t)(karst_context_is_host(context) ? 128 : 256) << 17; /* MiB of doubles */

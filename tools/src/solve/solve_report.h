@@ -1,4 +1,4 @@
-/* solve_report.h - what a run of solve has found, and the functions that report it. */
+/* solve_report.h - the results of a run of solve, and the functions that report them. */
 #ifndef KARST_TOOLS_SRC_SOLVE_SOLVE_REPORT_H
 #define KARST_TOOLS_SRC_SOLVE_SOLVE_REPORT_H
 

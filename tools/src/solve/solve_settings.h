@@ -1,4 +1,4 @@
-/* solve_settings.h - what one run of solve is asked to do. */
+/* solve_settings.h - the settings of a run of solve. */
 #ifndef KARST_TOOLS_SRC_SOLVE_SOLVE_SETTINGS_H
 #define KARST_TOOLS_SRC_SOLVE_SOLVE_SETTINGS_H
 

@@ -1,12 +1,12 @@
 /* spy.c - the picture of --spy: the blocks of the matrix, the fill of its incomplete factors, and beside each
  * block row the level set that it is in, all in the order in which they are factored.
  *
- * The pattern is rasterised here, so that gnuplot is given at most PIXELS x PIXELS of them however large the matrix is.
- * The margins are such that each is a pixel of the picture: scaled to another size, rows and columns would be dropped
- * or doubled at different places, and a symmetric pattern would not look so.
- * A small matrix of blocks shows the scalars inside. Levels are those of forward substitution with the lower triangle
- * L of the factors: level(i) = 1 + max level(j) over the j < i in row i; rows of one level depend on none of each other
- * (Anderson and Saad, Solving sparse triangular linear systems on parallel computers, 1989). */
+ * The pattern is rasterised here, so that gnuplot gets at most PIXELS x PIXELS pixels however large the matrix is. The
+ * margins are chosen so that each of them is a pixel of the picture: scaling would drop or double rows and columns at
+ * different places, and a symmetric pattern would look asymmetric. A small matrix of blocks shows the scalars inside.
+ * Levels are those of forward substitution with the lower triangle L of the factors: level(i) = 1 + max level(j) over
+ * the j < i in row i; rows of one level depend on none of each other (Anderson and Saad, Solving sparse triangular
+ * linear systems on parallel computers, 1989). */
 #include "tools/src/common/gnuplot.h"
 #include "tools/src/common/load.h"
 #include "tools/src/common/text.h"

@@ -1,4 +1,4 @@
-/* view.c - what --view prints: everything that was chosen, as PETSc's -ksp_view does. */
+/* view.c - prints for --view everything that was chosen, as PETSc's -ksp_view does. */
 #include "tools/src/solve/solve_report.h"
 #include "tools/src/common/text.h"
 

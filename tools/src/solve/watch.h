@@ -1,4 +1,4 @@
-/* watch.h - shows and records what the library does: notes, a progress line on a terminal, the history file. */
+/* watch.h - shows notes of the library and a progress line on a terminal, and writes the history file. */
 #ifndef KARST_TOOLS_SRC_SOLVE_WATCH_H
 #define KARST_TOOLS_SRC_SOLVE_WATCH_H
 

@@ -1,8 +1,8 @@
 /* correct.c - prints |b - A x_l|^2 of the correction x_(l+1) = x_l + M^-1 (b - A x_l), x_0 = 0, for several
  * preconditioners side by side, as Table 1 of the paper on FGBILU (Luo, Edwards, Luo, Mueller) does for two.
  *
- * The squares of all rows are added on the host in one and the same order, and with more digits than a double has, so
- * that digits differ where the residuals do and not where sums do. */
+ * The squares of all rows are added on the host in one order and with more digits than a double has, so that digits
+ * differ only if the residuals do. */
 #include "tools/src/bench/cells/cells.h"
 #include "tools/src/common/text.h"
 

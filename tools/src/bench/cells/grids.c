@@ -1,8 +1,8 @@
 /* grids.c - times preconditioners side by side on grids of several sizes, as the paper on FGBILU (Luo, Edwards,
  * Luo, Mueller) does in its Figures 9 and 10: the factorization, both sweeps together, and the residual.
  *
- * A repetition is an update, then calls of M^-1 r in a row, then calls of b - A x in a row. There are 8 of each in a
- * row, fewer where one takes so long that a few are as good. Before the first repetition all is done once or twice. */
+ * A repetition is an update, then calls of M^-1 r in a row, then calls of b - A x in a row. There are 8 calls of each,
+ * fewer if one call takes long. Before the first repetition each task runs once or twice. */
 #include "tools/src/bench/cells/cells.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
-/* order.c - a system in another order of its rows, as a solver has it, for kernels that are timed alone.
+/* order.c - orders a system as a solver does, so that its kernels can be timed by themselves.
  *
- * The order is made inside a solver. A method that is registered with the context takes the preconditioner's place in
- * one: it is given the ordered matrix, and makes on it the preconditioner that is asked for. */
+ * A solver makes the order. A method that is registered with the context takes the place of the solver's
+ * preconditioner: it gets the ordered matrix and makes the requested preconditioner of it. */
 #include "tools/src/bench/kernels/bench_kernels.h"
 #include "tools/src/common/reported_values.h"
 

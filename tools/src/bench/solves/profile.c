@@ -1,8 +1,8 @@
 /* profile.c - lists the kernels of a solve on a GPU, as paper 004's Tables 5.1 and 5.2 do: the time of each, by
  * its name and its number of blocks, which distinguishes the grids.
  *
- * The list is that of a second solve with a solver, so that nothing is loaded in it. Recording slows the solve down, so
- * that its own time comes from the table before. */
+ * The list is of a second solve, in which nothing is loaded any more. Recording slows the solve down; its undisturbed
+ * time is in the table above. */
 #include "tools/src/bench/solves/solves.h"
 #include "tools/src/common/kernels.h"
 #include "tools/src/common/text.h"
@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What must move for a kernel of rrb, each value once: elements for each place of a group of nodes, of which those of
- * factors can be float. A kernel is known by its file and function, whose lengths and names are in its mangled name. */
+/* What a kernel of rrb must move, each value once: elements for each place of a group of nodes; those of factors can be
+ * float. A kernel is recognised by its file and function, whose lengths and names are in its mangled name. */
 typedef struct traffic {
   const char *file, *function, *name;
   double doubles, factors;
@@ -34,7 +34,7 @@ static const traffic *find_traffic(const tool_kernel *kernel)
   return NULL;
 }
 
-/* The grid of a kernel: its like with more blocks are of finer ones. */
+/* The grid of a launch: launches of the same kernel with more blocks are on finer grids. */
 static int grid_of(int count, const tool_kernel *kernel, const tool_kernel *one)
 {
   int grid = find_traffic(one)->first;

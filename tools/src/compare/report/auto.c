@@ -1,5 +1,5 @@
-/* auto.c - how near the preconditioner auto comes to the best fixed choice; see compare_write.h. A line stands for a
- * system and what was asked of it: the fastest case with auto against the fastest with another preconditioner. */
+/* auto.c - how near the preconditioner auto comes to the best fixed choice; see compare_write.h. Each line compares the
+ * fastest case with auto and the fastest with another preconditioner, for one system and one set of requirements. */
 #include "tools/src/compare/report/compare_write.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* compare_table.c - the rows of the results: plain numbers and texts from the JSON objects of the results file; see
- * compare_write.h. What an object does not have, or has as another type, is not known. */
+ * compare_write.h. A number or text that an object lacks, or has as another type, is not known. */
 #include "tools/src/compare/report/compare_write.h"
 #include "tools/src/common/output.h"
 
@@ -138,8 +138,8 @@ static size_t matrix_of(struct compare_table *table, const json_t *known)
   return m;
 }
 
-/* An update of auto may choose anew, so that its medians are not of the choice whose order and symbolic are
- * shown. */
+/* An update of auto may choose another method, so that its medians do not belong to the choice whose order and symbolic
+ * times are shown. */
 static bool is_of_auto(const struct compare_row *row)
 {
   const json_t *options = json_object_get(json_object_get(row->line, "case"), "options");
@@ -201,7 +201,7 @@ static void read_row(struct compare_table *table, struct compare_row *row)
   table->outcomes[row->outcome]++;
 }
 
-/* A case that ended before its matrix was read has the block size that another found there. */
+/* A case that ended before its matrix was read gets the block size that another case found. */
 static void share_blocks(struct compare_table *table)
 {
   for (size_t i = 0; i < table->rows; i++) {

@@ -1,6 +1,6 @@
-/* compare_table.h - what compare writes of its results: CSV, JSON, Markdown and a page with pictures. All of them see
- * the same table, made from the lines of the results file. All functions of type int report their own errors and return
- * TOOL_GO_ON or an exit status. */
+/* compare_table.h - writes the results of compare as CSV, JSON, Markdown and a page with pictures, all from one table
+ * of the lines of the results file. Functions of type int report their own errors and return TOOL_GO_ON or an exit
+ * status. */
 #ifndef KARST_TOOLS_SRC_COMPARE_REPORT_COMPARE_TABLE_H
 #define KARST_TOOLS_SRC_COMPARE_REPORT_COMPARE_TABLE_H
 
@@ -19,9 +19,9 @@ struct compare_set {
 int compare_write_csv(const struct compare_set *set, const char *path);
 int compare_write_markdown(const struct compare_set *set, const char *path);
 int compare_write_json(const struct compare_set *set, const char *path);
-/* Writes index.html and its pictures into the folder, which is made if it is not there. */
+/* Writes index.html and its pictures into the folder, which is created if necessary. */
 int compare_write_report(const struct compare_set *set, const char *folder);
-/* Looks, before long work begins, whether compare_write_report will be able to: gnuplot, and a folder to write to. */
+/* Checks before long work whether compare_write_report can succeed: gnuplot exists, and the folder can be written. */
 int compare_report_check(const char *folder);
 
 #endif

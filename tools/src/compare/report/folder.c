@@ -28,7 +28,7 @@ static bool is_own(const char *page)
   return strstr(text, COMPARE_OWN_TITLE) != NULL;
 }
 
-/* Refuses a folder whose page or pictures are another's, or where a link would lead what is written elsewhere. */
+/* Refuses a folder whose page or pictures compare did not write, or in which a link would redirect them. */
 static int check_contents(const char *folder)
 {
   static const char other[] = "was not written by compare and will not be overwritten; choose another folder";

@@ -55,7 +55,7 @@ static void put_row(struct work *work, const struct compare_row *row)
   if (p == work->places) work->place[work->places++] = row;
 }
 
-/* The case of a line at a place; NULL: there is none. */
+/* The case of a line at a place, or NULL. */
 static const struct compare_row *row_at(const struct work *work, size_t line, size_t p)
 {
   const struct compare_row *found = NULL;

@@ -1,5 +1,5 @@
-/* markdown.c - a table for each matrix as Chen et al. lay theirs out, with footnotes for the cases that failed; what
- * has one value for all cases of a table is said above it. */
+/* markdown.c - a table for each matrix in the layout of Chen et al., with footnotes for the cases that failed. Values
+ * that all cases of a table share stand above it. */
 #include "tools/src/compare/report/compare_write.h"
 #include "tools/src/common/text.h"
 

@@ -1,7 +1,7 @@
-/* speed_ups.c - speed-ups: the total time of the baseline's case over that of a case. The baseline's case has
- * the values that the baseline names, such as device=cpu, and is equal to the case in all else that both have: an
- * option that one of the two has no use for is no difference. Of several it is the one with most in common. Both must
- * have converged, for the time of a solve that was given up says nothing. */
+/* speed_ups.c - speed-ups: the total time of the baseline's case over that of a case. The baseline's case has the
+ * values that the baseline names, such as device=cpu, and is equal to the case in all other options that both read; if
+ * there are several, the one with most in common counts. Both must have converged, because the time of a failed solve
+ * says nothing. */
 #include "tools/src/compare/report/compare_write.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ static bool has_values(const struct compare_table *table, const struct compare_r
   return true;
 }
 
-/* In how many values the two agree, but for those that the baseline names; -1 where they differ in one. */
+/* The number of equal values of the two, except those that the baseline names; -1 if they differ in one. */
 static int agreement(const struct compare_table *table, const struct compare_row *a, const struct compare_row *b,
                      const char **wanted)
 {
