@@ -9,17 +9,10 @@
 #include <malloc.h>
 #endif
 
-/* Loads the matrix, negated where it is to be, and the right-hand side that came with it. */
-static int load(karst_context *context, const bench_case *what, karst_matrix **A, karst_vector **rhs)
-{
-  int exit_status = tool_load_matrix(context, what->matrix, what->block, A, rhs);
-  if (exit_status != TOOL_GO_ON || !what->negate) return exit_status;
-  return tool_negate(context, *A, *rhs);
-}
-
 int bench_system_load(karst_context *context, const bench_case *what, karst_matrix **A, karst_vector **rhs)
 {
-  int exit_status = load(context, what, A, rhs);
+  const struct tool_request request = {.name = what->matrix, .block = what->block, .negate = what->negate};
+  int exit_status = tool_load(context, &request, A, rhs, NULL);
   if (exit_status == TOOL_GO_ON && !(*rhs && karst_vector_length(*rhs) == karst_matrix_rows(*A))) {
     karst_vector_destroy(*rhs);
     karst_status status = karst_vector_create(context, karst_matrix_rows(*A), rhs);

@@ -13,21 +13,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Joins the first length bytes of a path and a text. The caller frees the result, which is NULL after a reported
- * error. */
-static char *join(const char *path, size_t length, const char *text)
-{
-  char *joined = malloc(length + strlen(text) + 1);
-  if (joined)
-    sprintf(joined, "%.*s%s", (int)length, path, text);
-  else
-    tool_fail_memory("a file name");
-  return joined;
-}
-
 char *tool_path_beside(const char *matrix, const char *ending)
 {
-  return join(matrix, karst_stem_length(matrix), ending);
+  return tool_format("%.*s%s", (int)karst_stem_length(matrix), matrix, ending);
 }
 
 /* Returns whether two paths have the same last component. */
@@ -61,7 +49,7 @@ int tool_find_sibling(const char *matrix, const char *known, char **sibling)
 {
   const char *slash = strrchr(matrix, '/');
   size_t before = slash ? (size_t)(slash + 1 - matrix) : 0, length = karst_stem_length(matrix) - before;
-  char *folder = join(matrix, before, before ? "" : ".");
+  char *folder = tool_format("%.*s%s", (int)before, matrix, before ? "" : ".");
   int exit_status = folder ? TOOL_GO_ON : TOOL_FAILED;
   DIR *directory = folder ? opendir(folder) : NULL;
   *sibling = NULL;
@@ -70,7 +58,7 @@ int tool_find_sibling(const char *matrix, const char *known, char **sibling)
   for (struct dirent *entry; directory && !*sibling && exit_status == TOOL_GO_ON && (entry = readdir(directory));) {
     const char *name = entry->d_name;
     if (karst_stem_length(name) != length || strncmp(name, matrix + before, length) != 0) continue;
-    char *path = join(matrix, before, name);
+    char *path = tool_format("%.*s%s", (int)before, matrix, name);
     if (!path) exit_status = TOOL_FAILED;
     if (path && is_sibling(path, matrix, known))
       *sibling = path;

@@ -3,6 +3,7 @@
 #include "tools/src/common/inputs.h"
 
 #include "tools/src/common/beside.h"
+#include "tools/src/common/text.h"
 #include "support/path.h"
 
 #include <stdio.h>
@@ -19,10 +20,8 @@ static int visit_variant(const char *matrix, const char *from, const char *to, c
     if (at == matrix) return TOOL_GO_ON;
     at--;
   }
-  const size_t size = strlen(matrix) + strlen(to) + 1;
-  char *path = malloc(size);
-  if (!path) return tool_fail_memory("a file name");
-  snprintf(path, size, "%.*s%s%s", (int)(at - matrix), matrix, to, at + strlen(from));
+  char *path = tool_format("%.*s%s%s", (int)(at - matrix), matrix, to, at + strlen(from));
+  if (!path) return TOOL_FAILED;
   const int status = visit(user, what, path);
   free(path);
   return status;
@@ -44,8 +43,8 @@ static int visit_parameters(const char *problem, tool_input_function visit, void
   const char *value = strchr(problem, ':') ? strchr(problem, '=') : NULL;
   for (; value && status == TOOL_GO_ON; value = strchr(value, '=')) {
     value++;
-    char *path = strndup(value, strcspn(value, ","));
-    status = path ? visit(user, "a file of the problem", path) : tool_fail_memory("a file name");
+    char *path = tool_format("%.*s", (int)strcspn(value, ","), value);
+    status = path ? visit(user, "a file of the problem", path) : TOOL_FAILED;
     free(path);
   }
   return status;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 static bool is_gallery_name(const char *name)
@@ -73,43 +74,57 @@ static int read_file(karst_context *context, const char *path, int block_size, k
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;
 }
 
-/* Reads the right-hand side that comes with a matrix file, unless rhs is NULL; destroys the matrix where that fails. */
-static int read_beside(karst_context *context, const char *path, karst_matrix **matrix, karst_vector **rhs)
+/* Loads a matrix without changes. */
+static int load(karst_context *context, const struct tool_request *request, karst_matrix **matrix, karst_vector **rhs)
 {
-  karst_status status = rhs ? karst_vector_read_beside(context, path, rhs) : KARST_SUCCESS;
-  if (!status) return TOOL_GO_ON;
+  const char *name = request->name;
+  struct stat file;
+  const bool is_file = stat(name, &file) == 0;
+  karst_status status = KARST_SUCCESS;
+  int exit_status = TOOL_GO_ON;
+  if (!is_file && !is_gallery_name(name)) return fail_unknown_matrix(name);
+  if (request->stored_triangle && (!is_file || is_rutherford_boeing(name)))
+    return tool_fail(TOOL_FAILED, "--stored-triangle is for symmetric Matrix Market files; %s is not one", name);
+  if (!is_file)
+    status = karst_gallery_create(context, name, request->block, matrix, rhs);
+  else if (request->stored_triangle)
+    status = karst_matrix_read_stored(context, name, request->block, matrix);
+  else
+    exit_status = read_file(context, name, request->block, matrix);
+  if (!status && exit_status == TOOL_GO_ON && is_file && rhs) status = karst_vector_read_beside(context, name, rhs);
+  return status ? tool_fail_library(context, status) : exit_status;
+}
+
+int tool_load(karst_context *context, const struct tool_request *request, karst_matrix **matrix, karst_vector **rhs,
+              karst_index *inserted)
+{
+  karst_matrix *whole;
+  *matrix = NULL;
+  if (rhs) *rhs = NULL;
+  int exit_status = load(context, request, matrix, rhs);
+  if (exit_status == TOOL_GO_ON && request->negate) exit_status = tool_negate(context, *matrix, rhs ? *rhs : NULL);
+  if (exit_status == TOOL_GO_ON && request->insert_diagonal) {
+    const karst_status status = karst_matrix_insert_diagonal(*matrix, &whole, inserted);
+    if (status) exit_status = tool_fail_library(context, status);
+    if (!status) karst_matrix_destroy(*matrix);
+    if (!status) *matrix = whole;
+  }
+  if (exit_status == TOOL_GO_ON) return TOOL_GO_ON;
   karst_matrix_destroy(*matrix);
   *matrix = NULL;
-  return tool_fail_library(context, status);
+  if (rhs) karst_vector_destroy(*rhs);
+  if (rhs) *rhs = NULL;
+  return exit_status;
 }
 
-int tool_load_matrix(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
-                     karst_vector **rhs)
+bool tool_is_array(const char *path)
 {
-  struct stat file;
-  karst_status status;
-  *matrix = NULL;
-  if (rhs) *rhs = NULL;
-  if (stat(name, &file) != 0) {
-    if (!is_gallery_name(name)) return fail_unknown_matrix(name);
-    status = karst_gallery_create(context, name, block_size, matrix, rhs);
-    return status ? tool_fail_library(context, status) : TOOL_GO_ON;
-  }
-  int exit_status = read_file(context, name, block_size, matrix);
-  return exit_status == TOOL_GO_ON ? read_beside(context, name, matrix, rhs) : exit_status;
-}
-
-int tool_load_stored(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
-                     karst_vector **rhs)
-{
-  struct stat file;
-  *matrix = NULL;
-  if (rhs) *rhs = NULL;
-  if (stat(name, &file) != 0 && !is_gallery_name(name)) return fail_unknown_matrix(name);
-  if (stat(name, &file) != 0 || is_rutherford_boeing(name))
-    return tool_fail(TOOL_FAILED, "--stored-triangle is for symmetric Matrix Market files; %s is not one", name);
-  karst_status status = karst_matrix_read_stored(context, name, block_size, matrix);
-  return status ? tool_fail_library(context, status) : read_beside(context, name, matrix, rhs);
+  char format[16];
+  FILE *file = fopen(path, "r");
+  if (!file) return false;
+  const bool array = fscanf(file, "%%%%MatrixMarket matrix %15s", format) == 1 && strcasecmp(format, "array") == 0;
+  fclose(file);
+  return array;
 }
 
 int tool_load_exact(karst_context *context, const char *name, karst_vector **exact)
@@ -147,16 +162,6 @@ int tool_negate(karst_context *context, karst_matrix *matrix, karst_vector *rhs)
   if (!status && rhs) status = karst_vector_scale(-1, rhs);
   free(value);
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;
-}
-
-int tool_insert_diagonal(karst_context *context, karst_matrix **matrix, karst_index *inserted)
-{
-  karst_matrix *whole;
-  karst_status status = karst_matrix_insert_diagonal(*matrix, &whole, inserted);
-  if (status) return tool_fail_library(context, status);
-  karst_matrix_destroy(*matrix);
-  *matrix = whole;
-  return TOOL_GO_ON;
 }
 
 int tool_vector_to_host(karst_context *context, const karst_vector *vector, int64_t count, double **values)

@@ -5,14 +5,18 @@
 
 #include "tools/src/common/common.h"
 
-/* Loads the matrix of this name: a file if one exists, else NAME:SIZES from the gallery. block_size 0: the file
- * header's or the problem's own. *rhs, unless rhs is NULL: the right-hand side that comes with it, or NULL. */
-int tool_load_matrix(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
-                     karst_vector **rhs);
-/* The same for the option --stored-triangle: the triangle that a symmetric file stores is the whole matrix. Only files
- * that the library reads itself are accepted. */
-int tool_load_stored(karst_context *context, const char *name, int block_size, karst_matrix **matrix,
-                     karst_vector **rhs);
+/* A matrix as the options of the commands ask for it. */
+struct tool_request {
+  const char *name; /* a file if one exists, else NAME:SIZES from the gallery */
+  int block;        /* 0: the file header's block size or the problem's own */
+  bool
+      stored_triangle; /* the triangle that a symmetric file stores is the whole matrix: files that the library reads */
+  bool negate, insert_diagonal;
+};
+/* *rhs, unless rhs is NULL: the right-hand side that comes with the matrix, or NULL. *inserted: the number of blocks of
+ * zeros that were inserted on the diagonal. After an error matrix and right-hand side are NULL. */
+int tool_load(karst_context *context, const struct tool_request *request, karst_matrix **matrix, karst_vector **rhs,
+              karst_index *inserted);
 
 /* Sets what is done with entries of one row and column, as the option --duplicates says: sum or refuse; NULL if it is
  * not given. */
@@ -26,9 +30,9 @@ int tool_load_exact(karst_context *context, const char *name, karst_vector **exa
 /* Multiplies the matrix by -1, except the unit rows that pad it, and rhs too, so that the solution stays. rhs: the
  * right-hand side that came with the matrix, or NULL. */
 int tool_negate(karst_context *context, karst_matrix *matrix, karst_vector *rhs);
-/* Gives the matrix zero blocks where block rows have no diagonal block; *inserted is their number. */
-int tool_insert_diagonal(karst_context *context, karst_matrix **matrix, karst_index *inserted);
 
+/* Whether a file says that it is a dense array, as right-hand sides do. */
+bool tool_is_array(const char *path);
 /* Copy the first count values of a vector, or the values of a matrix as it stores them, to host memory that the caller
  * frees. */
 int tool_vector_to_host(karst_context *context, const karst_vector *vector, int64_t count, double **values);

@@ -24,18 +24,6 @@ static size_t stem_length(const char *name)
   return 0;
 }
 
-/* Whether a file says that it is a dense array, as right-hand sides do. */
-static bool is_array(const char *path)
-{
-  static const char array[] = "%%MatrixMarket matrix array";
-  char line[sizeof array] = "";
-  FILE *file = fopen(path, "r");
-  if (!file) return false;
-  const bool read = fgets(line, sizeof line, file) != NULL;
-  fclose(file);
-  return read && strcmp(line, array) == 0;
-}
-
 /* Whether a file of a folder is a matrix: not NAME_b.mtx, and no array. *skipped: counts files that have the ending
  * neither of a matrix nor of what PETSc writes beside one. */
 static bool is_matrix(const char *path, int *skipped)
@@ -46,7 +34,7 @@ static bool is_matrix(const char *path, int *skipped)
   if (stat(path, &file) != 0 || !S_ISREG(file.st_mode)) return false;
   if (stem == 0) *skipped += name[0] != '.' && !(point && strcmp(point, ".info") == 0);
   if (stem == 0 || (stem > 2 && strncmp(name + stem - 2, "_b", 2) == 0)) return false;
-  return !is_array(path);
+  return !tool_is_array(path);
 }
 
 /* The endings as a text with blanks between them. */
@@ -75,10 +63,7 @@ static int find_in_folder(const char *folder, json_t *names)
   const int count = scandir(folder, &entry, NULL, alphasort);
   int status = count < 0 ? tool_fail(TOOL_FAILED, "%s: %s", folder, strerror(errno)) : TOOL_GO_ON;
   for (int i = 0; i < count; i++) {
-    const size_t size = strlen(folder) + strlen(entry[i]->d_name) + 2;
-    char *path = malloc(size);
-    const char *slash = folder[strlen(folder) - 1] == '/' ? "" : "/";
-    if (path) snprintf(path, size, "%s%s%s", folder, slash, entry[i]->d_name);
+    char *path = tool_format("%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", entry[i]->d_name);
     if (!path || (is_matrix(path, &skipped) && json_array_append_new(names, json_string_nocheck(path)) != 0))
       status = tool_fail_memory("the names of the matrices");
     free(path);

@@ -1,5 +1,6 @@
 /* solve.c - runs a case by the command solve: finds the command and makes its arguments. */
 #include "tools/src/compare/compare.h"
+#include "tools/src/common/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -53,21 +54,12 @@ int compare_find_solve(char **path)
                    (int)folder, self);
 }
 
-/* Appends three texts as one; they may hold any bytes. */
-static void add(json_t *list, const char *a, const char *b, const char *c)
+/* Appends an argument, A=B if b is not NULL; both may hold any bytes. */
+static void add(json_t *list, const char *before, const char *a, const char *b)
 {
-  const size_t size = strlen(a) + strlen(b) + strlen(c) + 1;
-  char *text = malloc(size);
-  if (text) snprintf(text, size, "%s%s%s", a, b, c);
+  char *text = tool_format("%s%s%s%s", before, a, b ? "=" : "", b ? b : "");
   json_array_append_new(list, text ? json_string_nocheck(text) : NULL);
   free(text);
-}
-
-static void add_option(json_t *list, const char *name, const char *value)
-{
-  char option[300];
-  snprintf(option, sizeof option, "--%s", name);
-  add(list, option, "=", value);
 }
 
 /* The arguments of solve. A matrix whose name begins like an option gets ./ before it. */
@@ -76,23 +68,21 @@ static json_t *make_arguments(const struct compare_case *one)
   json_t *list = json_array(), *value;
   const char *name;
   char number[64];
-  add(list, "solve", "", "");
-  add(list, one->matrix[0] == '-' ? "./" : "", one->matrix, "");
-  add(list, "--json", "", "");
-  add(list, "--history=", "/dev/fd/3", "");
+  add(list, "", "solve", NULL);
+  add(list, one->matrix[0] == '-' ? "./" : "", one->matrix, NULL);
+  add(list, "--", "json", NULL);
+  add(list, "--", "history", "/dev/fd/3");
   json_object_foreach(one->what, name, value)
   {
     const struct compare_own *own = compare_find_own(name);
     if (strcmp(name, "matrix") == 0 || json_is_null(value) || json_is_object(value)) continue;
     snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
-    if (own && own->kind == COMPARE_SWITCH)
-      add(list, "--", name, "");
-    else
-      add_option(list, name, json_is_integer(value) ? number : json_string_value(value));
+    const bool is_switch = own && own->kind == COMPARE_SWITCH;
+    add(list, "--", name, is_switch ? NULL : json_is_integer(value) ? number : json_string_value(value));
   }
   json_object_foreach(json_object_get(one->what, "options"), name, value)
   {
-    add_option(list, name, json_string_value(value));
+    add(list, "--", name, json_string_value(value));
   }
   return list;
 }

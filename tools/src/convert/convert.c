@@ -158,19 +158,11 @@ static void note_changes(const struct settings *settings, const karst_vector *rh
 
 static int load(karst_context *context, const struct settings *settings, karst_matrix **matrix, karst_vector **rhs)
 {
+  const struct tool_request request = {settings->input, settings->block, settings->stored_triangle, settings->negate,
+                                       settings->insert_diagonal};
   karst_index inserted = 0;
-  int exit_status = (settings->stored_triangle ? tool_load_stored : tool_load_matrix)(context, settings->input,
-                                                                                      settings->block, matrix, rhs);
-  if (exit_status != TOOL_GO_ON) return exit_status;
-  if (settings->negate) exit_status = tool_negate(context, *matrix, *rhs);
-  if (exit_status == TOOL_GO_ON && settings->insert_diagonal)
-    exit_status = tool_insert_diagonal(context, matrix, &inserted);
-  if (exit_status == TOOL_GO_ON) {
-    note_changes(settings, *rhs, inserted);
-    return TOOL_GO_ON;
-  }
-  karst_vector_destroy(*rhs);
-  karst_matrix_destroy(*matrix);
+  const int exit_status = tool_load(context, &request, matrix, rhs, &inserted);
+  if (exit_status == TOOL_GO_ON) note_changes(settings, *rhs, inserted);
   return exit_status;
 }
 

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 
 struct settings {
   const char *path[2];    /* A and B */
@@ -82,22 +81,11 @@ static int compare_matrices(karst_context *context, karst_matrix *const matrix[2
 static int load_scalar(karst_context *context, const char *name, karst_matrix **matrix)
 {
   karst_matrix *loaded;
-  int exit_status = tool_load_matrix(context, name, 0, &loaded, NULL);
+  int exit_status = tool_load(context, &(struct tool_request){.name = name}, &loaded, NULL, NULL);
   if (exit_status != TOOL_GO_ON) return exit_status;
   karst_status status = karst_matrix_convert(loaded, 1, matrix);
   karst_matrix_destroy(loaded);
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;
-}
-
-/* Returns whether a file says that it is an array. Then it is a vector, even one that cannot be read. */
-static bool is_array(const char *path)
-{
-  char format[16];
-  FILE *file = fopen(path, "r");
-  if (!file) return false;
-  bool array = fscanf(file, "%%%%MatrixMarket matrix %15s", format) == 1 && strcasecmp(format, "array") == 0;
-  fclose(file);
-  return array;
 }
 
 static int compare(karst_context *context, const struct settings *settings, struct difference *difference)
@@ -107,7 +95,7 @@ static int compare(karst_context *context, const struct settings *settings, stru
   int exit_status = TOOL_GO_ON;
   /* B must be of the kind that A can be read as. */
   karst_status status = karst_vector_read(context, settings->path[0], &vector[0]);
-  bool vectors = !status || is_array(settings->path[0]);
+  bool vectors = !status || tool_is_array(settings->path[0]); /* an array that cannot be read is a vector too */
   if (vectors) {
     if (!status) status = karst_vector_read(context, settings->path[1], &vector[1]);
     exit_status = status ? tool_fail_library(context, status) : compare_vectors(context, vector, difference);

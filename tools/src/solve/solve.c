@@ -68,11 +68,9 @@ static int read_system(struct run *run, struct watch *watch, struct solve_report
   if (exit_status == TOOL_GO_ON) exit_status = tool_input(settings->matrix, &path);
   if (exit_status == TOOL_GO_ON && settings->exact) exit_status = tool_load_exact(run->context, path, &run->exact);
   if (exit_status != TOOL_GO_ON) return exit_status;
-  exit_status = (settings->stored_triangle ? tool_load_stored : tool_load_matrix)(
-      run->context, path, settings->block, &run->A, settings->rhs ? NULL : &run->own);
-  if (exit_status == TOOL_GO_ON && settings->negate) exit_status = tool_negate(run->context, run->A, run->own);
-  if (exit_status == TOOL_GO_ON && settings->insert_diagonal)
-    exit_status = tool_insert_diagonal(run->context, &run->A, &report->inserted);
+  const struct tool_request request = {path, settings->block, settings->stored_triangle, settings->negate,
+                                       settings->insert_diagonal};
+  exit_status = tool_load(run->context, &request, &run->A, settings->rhs ? NULL : &run->own, &report->inserted);
   if (exit_status == TOOL_GO_ON) exit_status = tool_set_grid(run->context, &grid, settings->matrix, run->A);
   if (exit_status != TOOL_GO_ON) return exit_status;
   exit_status = solve_rhs(run->context, settings, run->A, run->own, &run->b, &report->rhs, &report->rhs_file);
