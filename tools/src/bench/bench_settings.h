@@ -78,8 +78,6 @@ void bench_settings_free(bench_settings *settings);
  * another device is left out, and with a note one that this build does not know; else it is an error. A VALUE A/B/...
  * makes a way of each of A, B, ...; for --solves so does each level, where there are levels, and each order. */
 int bench_ways_parse(karst_context *context, const char *list, bool optional, bench_settings *settings);
-/* Reads the list PROGRAM[:STYLE],... of --peer; hypre and petsc are the programs of this build. */
-int bench_peers_parse(bench_settings *settings);
 /* The options of bench itself. */
 extern const struct tool_option bench_options[];
 /* Sets an option of Karst for what is timed; bench's own options and those that bench fixes are refused. */

@@ -1,10 +1,22 @@
 /* settings.c - reads the command line of bench; each mode checks its own options. */
 #include "tools/src/bench/bench_settings.h"
+#include "config.h"
 #include "tools/src/common/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef HAVE_HYPRE
+enum { HAS_HYPRE = true };
+#else
+enum { HAS_HYPRE = false };
+#endif
+#ifdef HAVE_PETSC
+enum { HAS_PETSC = true };
+#else
+enum { HAS_PETSC = false };
+#endif
 
 enum { ITERATIONS = 1000000 };
 
@@ -85,6 +97,51 @@ int bench_order_parse(karst_context *context, bench_settings *settings)
   if (settings->ordering && strcmp(settings->ordering, "auto") == 0)
     return tool_fail(TOOL_FAILED, "--ordering auto: bench needs the name of the order itself, such as tiles");
   if (settings->ordering && strcmp(settings->ordering, "natural") == 0) settings->ordering = NULL;
+  return TOOL_GO_ON;
+}
+
+/* Takes the program's path, or for a short name the program beside bench. */
+static int find_program(bench_settings *settings, const char *word, const char **program)
+{
+  static const struct {
+    const char *name, *file;
+    bool built;
+  } known[] = {{"hypre", "bench_hypre", HAS_HYPRE}, {"petsc", "bench_petsc", HAS_PETSC}};
+
+  *program = word;
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    if (strcmp(word, known[i].name) != 0) continue;
+    if (!known[i].built)
+      return tool_fail(TOOL_FAILED, "--peer %s: not in this build; configure --with-%s builds tools/%s", word, word,
+                       known[i].file);
+    const char *slash = strrchr(settings->program, '/');
+    const int folder = slash ? (int)(slash + 1 - settings->program) : 0;
+    char *path = settings->peer_path[settings->peers];
+    snprintf(path, sizeof settings->peer_path[0], "%.*s%s", folder, settings->program, known[i].file);
+    *program = path;
+  }
+  return TOOL_GO_ON;
+}
+
+/* Reads the list PROGRAM[:STYLE],... of --peer; hypre and petsc are the programs of this build. */
+static int parse_peers(bench_settings *settings)
+{
+  const int most = settings->solves ? BENCH_PEERS : 1;
+
+  if (!settings->peer) return TOOL_GO_ON;
+  settings->peer_text = strdup(settings->peer);
+  if (!settings->peer_text) return tool_fail_memory("the list of peers");
+  char *rest = settings->peer_text;
+  for (char *word; (word = strsep(&rest, ","));) {
+    if (settings->peers == most)
+      return tool_fail(TOOL_FAILED, "--peer: at most %d programs %s --solves", most,
+                       settings->solves ? "with" : "without");
+    const char *program = settings->solves ? strsep(&word, ":") : word;
+    settings->peer_style[settings->peers] = settings->solves && word ? word : "default";
+    const int exit_status = find_program(settings, program, &settings->peer_program[settings->peers]);
+    if (exit_status != TOOL_GO_ON) return exit_status;
+    settings->peers++;
+  }
   return TOOL_GO_ON;
 }
 
@@ -205,7 +262,7 @@ int bench_settings_parse(karst_context *context, int argc, char *argv[], const s
   int exit_status = tool_parse(context, &command, argc, argv);
   if (exit_status == TOOL_GO_ON) exit_status = check_common(modes, settings);
   if (exit_status == TOOL_GO_ON) exit_status = settings->mode->check(context, settings);
-  if (exit_status == TOOL_GO_ON) exit_status = bench_peers_parse(settings);
+  if (exit_status == TOOL_GO_ON) exit_status = parse_peers(settings);
   if (exit_status == TOOL_GO_ON) exit_status = parse_set(context, settings);
   if (exit_status == TOOL_GO_ON) exit_status = parse_ways(context, settings);
   return exit_status;

@@ -77,32 +77,23 @@ static int parse_way(karst_context *context, const bench_settings *settings, con
   return exit_status;
 }
 
-/* Whether an item is for one of the devices that are asked for. */
-static bool is_wanted(const bench_settings *settings, const char *item)
+/* Whether an item of the mode's own list is for one of the devices that are asked for. *known: whether this build has
+ * its preconditioner and style. */
+static bool is_wanted(karst_context *context, const bench_settings *settings, const char *item, bool *known)
 {
-  char name[64];
+  char name[64], option[80];
   bench_way way;
-  const size_t length = strcspn(item, ":");
-
-  snprintf(name, sizeof name, "%.*s", (int)length, item);
-  find_devices(name, item[length] ? item + length + 1 : "", &way);
-  return (way.cpu && settings->cpu) || (way.gpu && settings->gpu);
-}
-
-/* Whether this build knows the preconditioner and the style of an item. */
-static bool is_known(karst_context *context, const bench_settings *settings, const char *item)
-{
-  char name[64], style[80];
-  const size_t length = strcspn(item, ":");
   karst_options *options;
+  const size_t length = strcspn(item, ":");
+  const char *style = item[length] ? item + length + 1 : "";
 
   snprintf(name, sizeof name, "%.*s", (int)length, item);
-  snprintf(style, sizeof style, "%s-style", name);
-  bool known = !karst_options_copy(context, settings->options, &options) &&
-               !karst_options_set(options, "precond", name) &&
-               (!item[length] || !karst_options_set(options, style, item + length + 1));
+  snprintf(option, sizeof option, "%s-style", name);
+  find_devices(name, style, &way);
+  *known = !karst_options_copy(context, settings->options, &options) && !karst_options_set(options, "precond", name) &&
+           (!*style || !karst_options_set(options, option, style));
   karst_options_destroy(options);
-  return known;
+  return (way.cpu && settings->cpu) || (way.gpu && settings->gpu);
 }
 
 /* Writes the item that takes, of each VALUE A/B/..., the one that number says; returns false past the last. */
@@ -164,6 +155,7 @@ static int add_ways(karst_context *context, const char *item, bench_settings *se
 int bench_ways_parse(karst_context *context, const char *list, bool optional, bench_settings *settings)
 {
   char item[sizeof settings->way->name], one[sizeof item];
+  bool known;
 
   for (const char *next = list; next;) {
     const size_t length = strcspn(next, ",");
@@ -172,8 +164,8 @@ int bench_ways_parse(karst_context *context, const char *list, bool optional, be
                        BENCH_WAYS);
     snprintf(item, sizeof item, "%.*s", (int)length, next);
     next = next[length] ? next + length + 1 : NULL;
-    if (optional && !is_wanted(settings, item)) continue;
-    if (optional && !is_known(context, settings, item)) {
+    if (optional && !is_wanted(context, settings, item, &known)) continue;
+    if (optional && !known) {
       fprintf(stderr, "%s: note: %s is left out: this build does not have it\n", tool_name(), item);
       continue;
     }

@@ -10,12 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file name may be no UTF-8, which JSON cannot hold: it has U+FFFD for what is not. NULL becomes null. */
-static void set_text(json_t *object, const char *key, const char *value)
+/* A file name may hold bytes that are not UTF-8; they become U+FFFD. NULL becomes null. */
+static json_t *text_json(const char *value)
 {
   char *copy = value ? tool_utf8(value) : NULL;
-  json_object_set_new(object, key, copy ? json_string(copy) : json_null());
+  json_t *text = copy ? json_string(copy) : json_null();
   free(copy);
+  return text;
+}
+
+static json_t *real(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+static void set_text(json_t *object, const char *key, const char *value)
+{
+  json_object_set_new(object, key, text_json(value));
 }
 
 static void set_integer(json_t *object, const char *key, int64_t value)
@@ -23,10 +31,7 @@ static void set_integer(json_t *object, const char *key, int64_t value)
   json_object_set_new(object, key, json_integer(value));
 }
 
-static void set_real(json_t *object, const char *key, double value)
-{
-  json_object_set_new(object, key, isfinite(value) ? json_real(value) : json_null());
-}
+static void set_real(json_t *object, const char *key, double value) { json_object_set_new(object, key, real(value)); }
 
 /* [nx, ny, nz], or null where the matrix has no grid. */
 static void set_grid(json_t *object, const karst_index size[3])
@@ -163,20 +168,16 @@ static void set_result(json_t *object, const struct solve_report *report)
 static void set_info(json_t *object, const struct solve_report *report)
 {
   const karst_solver_info *info = &report->info;
-  json_t *times = json_object();
   set_integer(object, "factor_entries", info->factor_entries);
   set_real(object, "fill", info->fill);
   set_real(object, "fill_file", solve_fill_file(report));
   for (const struct usual *value = usual; value->key; value++)
     json_object_set_new(object, value->key, value->counts ? json_integer(0) : json_null());
   set_integer(object, "memory", info->memory);
-  set_real(times, "read", report->time_read);
-  set_real(times, "order", info->time_order);
-  set_real(times, "symbolic", info->time_symbolic);
-  set_real(times, "factor", info->time_factor);
-  set_real(times, "transfer", info->time_transfer);
-  set_real(times, "solve", info->time_solve);
-  json_object_set_new(object, "times", times);
+  json_object_set_new(object, "times",
+                      json_pack("{so so so so so so}", "read", real(report->time_read), "order", real(info->time_order),
+                                "symbolic", real(info->time_symbolic), "factor", real(info->time_factor), "transfer",
+                                real(info->time_transfer), "solve", real(info->time_solve)));
 }
 
 /* The object of --profile, or null. Bandwidths are in GB/s. */
@@ -184,54 +185,38 @@ static json_t *profile_json(const struct solve_report *report)
 {
   const struct solve_profile *profile = &report->profile;
   if (!report->settings->profile) return json_null();
-  json_t *object = json_object(), *rows = json_array(), *kernels = json_array();
-  set_real(object, "copy_bandwidth", profile->copy > 0 ? 1e-9 * profile->copy : NAN);
-  set_integer(object, "iterations", profile->iterations);
-  set_real(object, "update", profile->time_update);
-  set_real(object, "solve", profile->time_solve);
+  json_t *rows = json_array(), *kernels = json_array();
   for (int i = 0; i < profile->count; i++) {
-    const struct solve_operation *operation = &profile->operation[i];
-    json_t *row = json_object();
-    set_text(row, "name", operation->name);
-    set_integer(row, "calls", operation->calls);
-    set_real(row, "seconds", operation->seconds);
-    set_real(row, "bytes", operation->bytes > 0 ? operation->bytes : NAN);
-    set_real(row, "bandwidth", 1e-9 * solve_bandwidth(operation));
-    set_real(row, "share", solve_copy_share(profile, operation));
-    json_array_append_new(rows, row);
+    const struct solve_operation *row = &profile->operation[i];
+    json_array_append_new(
+        rows, json_pack("{so sI so so so so}", "name", text_json(row->name), "calls", (json_int_t)row->calls, "seconds",
+                        real(row->seconds), "bytes", real(row->bytes > 0 ? row->bytes : NAN), "bandwidth",
+                        real(1e-9 * solve_bandwidth(row)), "share", real(solve_copy_share(profile, row))));
   }
-  for (int i = 0; i < profile->kernels; i++) {
-    json_t *kernel = json_object();
-    set_text(kernel, "name", profile->kernel[i].name);
-    set_integer(kernel, "launches", profile->kernel[i].calls);
-    set_real(kernel, "seconds", profile->kernel[i].seconds);
-    json_array_append_new(kernels, kernel);
-  }
-  json_object_set_new(object, "rows", rows);
-  json_object_set_new(object, "kernels", kernels);
-  return object;
+  for (int i = 0; i < profile->kernels; i++)
+    json_array_append_new(kernels,
+                          json_pack("{so sI so}", "name", text_json(profile->kernel[i].name), "launches",
+                                    (json_int_t)profile->kernel[i].calls, "seconds", real(profile->kernel[i].seconds)));
+  return json_pack("{so si so so so so}", "copy_bandwidth", real(profile->copy > 0 ? 1e-9 * profile->copy : NAN),
+                   "iterations", profile->iterations, "update", real(profile->time_update), "solve",
+                   real(profile->time_solve), "rows", rows, "kernels", kernels);
 }
 
 /* The objects of --repeat, --reference and --profile: null where they were not asked for. */
 static void set_extras(json_t *object, const struct solve_report *report)
 {
-  json_t *repeat = json_null(), *reference = json_null();
-  if (report->settings->repeat) {
-    repeat = json_object();
-    set_integer(repeat, "count", report->settings->repeat);
-    set_real(repeat, "factor", report->repeat.factor);
-    set_real(repeat, "solve", report->repeat.solve);
-  }
-  if (report->settings->reference) {
-    reference = json_object();
-    json_object_set_new(reference, "singular", json_boolean(report->reference.singular));
-    set_real(reference, "difference", report->reference.difference);
-    set_real(reference, "residual", report->reference.residual);
-    set_real(reference, "rcond", report->reference.rcond);
-    set_real(reference, "time", report->reference.time);
-  }
-  json_object_set_new(object, "repeat", repeat);
-  json_object_set_new(object, "reference", reference);
+  const struct reference *reference = &report->reference;
+  const int repeat = report->settings->repeat;
+  json_object_set_new(object, "repeat",
+                      repeat ? json_pack("{si so so}", "count", repeat, "factor", real(report->repeat.factor), "solve",
+                                         real(report->repeat.solve))
+                             : json_null());
+  json_object_set_new(object, "reference",
+                      report->settings->reference
+                          ? json_pack("{sb so so so so}", "singular", reference->singular, "difference",
+                                      real(reference->difference), "residual", real(reference->residual), "rcond",
+                                      real(reference->rcond), "time", real(reference->time))
+                          : json_null());
   json_object_set_new(object, "profile", profile_json(report));
 }
 
