@@ -1,25 +1,19 @@
-/* test_cli_beside.c - the right-hand side beside a matrix file: convert leaves no right-hand side of another matrix
- * there, takes none away without --force, and solve says which file it has read. Other matrix files of the same NAME
- * keep their right-hand side. */
+/* test_cli_beside.c - the right-hand side beside a matrix file. convert leaves no right-hand side of another matrix
+ * there, and removes one only with --force; solve says which file it has read. Other matrix files of the same NAME keep
+ * their right-hand side. */
 #include "config.h"
 
-#include "tests/support/cli.h"
-#include "tests/support/refusal.h"
+#include "tests/support/commands.h"
 
-#include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[400];
-
 static const char *in_folder(const char *name)
 {
-  static char path[4][512];
-  static unsigned next;
-  char *text = path[next++ % 4];
-  snprintf(text, sizeof path[0], "%s/%s", folder, name);
-  return text;
+  char file[64];
+  snprintf(file, sizeof file, "f/%s", name);
+  return scratch_path(file);
 }
 
 static bool is_there(const char *name) { return access(in_folder(name), F_OK) == 0; }
@@ -32,32 +26,30 @@ static void clear(void)
   rmdir(in_folder("o_b.mtx"));
 }
 
-/* Returns whether the run is refused, OUTPUT is not made and the right-hand side in the file NAME is unchanged. */
-static bool is_refused(const struct cli_run *run, const char *output, const char *name, const char *text)
+/* Whether convert refuses, does not make OUTPUT, and leaves the right-hand side in the file NAME as it was. text: its
+ * content; NULL: there is none. */
+static bool leaves(const struct cli_run *run, const char *output, const char *name, const char *text)
 {
-  char now[sizeof run->out] = "";
-  if (text) now[slurp(in_folder(name), now, sizeof now - 1)] = '\0';
-  return run->status == 2 && cli_is_one_sentence(run, "convert") && !is_there(output) && is_there(name) == !!text &&
-         (!text || strcmp(now, text) == 0);
+  return is_refused(run, "convert", "") && !is_there(output) && is_there(name) == !!text &&
+         (!text || strcmp(file_text(in_folder(name)), text) == 0);
 }
 
-/* What stands beside OUTPUT is another matrix's, and the user's. */
+/* The right-hand side beside OUTPUT belongs to another matrix, and to the user. */
 static void test_another(void)
 {
   static const char *const names[] = {"o_b.mtx", "o_b.mtx.gz"}, *const files[] = {"f/o_b.mtx", "f/o_b.mtx.gz"};
-  char o[512];
-  snprintf(o, sizeof o, "%s", in_folder("o.mtx"));
+  const char *o = in_folder("o.mtx");
   for (int i = 0; i < 4; i++) {
     const char *matrix = i / 2 ? "blackoil:2x2x2" : "poisson2d:6x4", *name = names[i % 2];
     tap_write(files[i % 2], "7\n", -1);
     const struct cli_run *run = CLI_RUN("convert", matrix, o);
-    tap_ok(is_refused(run, "o.mtx", name, "7\n") && strstr(run->err, name) && strstr(run->err, "--force") &&
+    tap_ok(leaves(run, "o.mtx", name, "7\n") && strstr(run->err, name) && strstr(run->err, "--force") &&
                strstr(run->err, i / 2 ? "has another one" : "has none"),
            "%s of another matrix stays: %s", name, run->err);
     run = CLI_RUN("convert", matrix, o, "--force");
     tap_ok(run->status == 0 && is_there("o_b.mtx") == (i / 2 == 1) && !is_there("o_b.mtx.gz") &&
                !strstr(run->err, "note: removed ") == (i == 2) && CLI_RUN("solve", o)->status == 0,
-           "unless --force is given: %s", run->err);
+           "with --force it is replaced or removed: %s", run->err);
     clear();
   }
   tap_write("f/o_b.mtx", "7\n", -1);
@@ -68,34 +60,31 @@ static void test_another(void)
 
 static void test_convert(void)
 {
-  char o[512], text[65536];
-  snprintf(o, sizeof o, "%s", in_folder("o.mtx"));
+  const char *o = in_folder("o.mtx"), *kbsr = in_folder("o.kbsr"), *rhs = in_folder("o_b.mtx");
   bool written = CLI_RUN("convert", "blackoil:2x2x2", o)->status == 0 && is_there("o_b.mtx");
   const struct cli_run *run = CLI_RUN("convert", "blackoil:2x2x2", o);
   tap_ok(written && run->status == 0 && !run->err[0], "the same conversion can be repeated: %s", run->err);
-  run = CLI_RUN("convert", "poisson2d:6x4", in_folder("o.kbsr"));
-  tap_ok(run->status == 2 && cli_is_one_sentence(run, "convert") && is_there("o_b.mtx") && !is_there("o.kbsr"),
+  run = CLI_RUN("convert", "poisson2d:6x4", kbsr);
+  tap_ok(is_refused(run, "convert", "") && is_there("o_b.mtx") && !is_there("o.kbsr"),
          "a right-hand side that another matrix file of the name may need is not removed: %s", run->err);
-  run = CLI_RUN("convert", "poisson2d:6x4", in_folder("o.kbsr"), "--force");
-  tap_ok(run->status == 2 && is_there("o_b.mtx") && !is_there("o.kbsr"), "nor is it with --force: %s", run->err);
-  text[slurp(in_folder("o_b.mtx"), text, sizeof text - 1)] = '\0';
-  run = CLI_RUN("convert", o, in_folder("o.kbsr"), "--negate", "--quiet");
-  tap_ok(is_refused(run, "o.kbsr", "o_b.mtx", text), "the matrix that is converted keeps its right-hand side: %s",
+  run = CLI_RUN("convert", "poisson2d:6x4", kbsr, "--force");
+  tap_ok(run->status == 2 && is_there("o_b.mtx") && !is_there("o.kbsr"), "--force does not remove it: %s", run->err);
+  char *text = strdup(file_text(rhs));
+  run = CLI_RUN("convert", o, kbsr, "--negate", "--quiet");
+  tap_ok(leaves(run, "o.kbsr", "o_b.mtx", text), "the matrix that is converted keeps its right-hand side: %s",
          run->err);
-  run = CLI_RUN("convert", o, in_folder("o.kbsr"));
-  tap_ok(run->status == 0 && !run->err[0] && CLI_RUN("diff", o, in_folder("o.kbsr"))->status == 0,
-         "the same system in another form goes beside it");
-  unlink(in_folder("o.kbsr"));
+  run = CLI_RUN("convert", o, kbsr);
+  tap_ok(run->status == 0 && !run->err[0] && CLI_RUN("diff", o, kbsr)->status == 0,
+         "the same system in another format is written beside it");
+  unlink(kbsr);
   run = CLI_RUN("convert", o, o, "--negate", "--quiet");
-  tap_ok(run->status == 0 && CLI_RUN("solve", o, "--quiet")->status == 0, "a system is negated in its place: %s",
-         run->err);
-  char now[65536];
-  now[slurp(in_folder("o_b.mtx"), now, sizeof now - 1)] = '\0';
-  tap_ok(strcmp(now, text) != 0, "with its right-hand side");
+  tap_ok(run->status == 0 && CLI_RUN("solve", o, "--quiet")->status == 0, "a system is negated in place: %s", run->err);
+  tap_ok(strcmp(file_text(rhs), text) != 0, "its right-hand side is negated too");
+  free(text);
   clear();
-  mkdir(in_folder("o_b.mtx"), 0755);
+  mkdir(rhs, 0755);
   run = CLI_RUN("convert", "poisson2d:6x4", o);
-  tap_ok(run->status == 0 && is_there("o_b.mtx"), "a folder of the name is no right-hand side");
+  tap_ok(run->status == 0 && is_there("o_b.mtx"), "a folder of that name is not taken for a right-hand side");
   clear();
 }
 
@@ -103,12 +92,12 @@ static void test_convert(void)
 static void test_siblings(void)
 {
   static const char *const others[] = {"o.kbsr", "o.mtx.gz", "o.rb", "o.txt", "o"};
-  char o[512], text[65536];
-  snprintf(o, sizeof o, "%s", in_folder("o.mtx"));
+  const char *o = in_folder("o.mtx");
   CLI_RUN("convert", "blackoil:2x2x2", in_folder("o.kbsr"));
-  text[slurp(in_folder("o_b.mtx"), text, sizeof text - 1)] = '\0';
+  char *text = strdup(file_text(in_folder("o_b.mtx")));
   const struct cli_run *run = CLI_RUN("convert", "blackoil:2x2x2,seed=9", o);
-  tap_ok(is_refused(run, "o.mtx", "o_b.mtx", text), "another right-hand side does not take its place: %s", run->err);
+  tap_ok(leaves(run, "o.mtx", "o_b.mtx", text), "a different right-hand side does not replace it: %s", run->err);
+  free(text);
   run = CLI_RUN("convert", "blackoil:2x2x2", o);
   tap_ok(run->status == 0 && is_there("o.mtx"), "an equal right-hand side is accepted: %s", run->err);
   clear();
@@ -120,36 +109,34 @@ static void test_siblings(void)
       tap_write(file, "a matrix\n", -1);
       tap_write(k % 2 ? "f/o_b.mtx.gz" : "f/o_b.mtx", "7\n", -1);
       run = CLI_RUN("convert", k / 2 ? "blackoil:3x3x1" : "poisson2d:6x4", o);
-      tap_ok(is_refused(run, "o.mtx", beside, "7\n") && strstr(run->err, beside) && strstr(run->err, others[i]),
+      tap_ok(leaves(run, "o.mtx", beside, "7\n") && strstr(run->err, beside) && strstr(run->err, others[i]),
              "%s of %s is not removed: %s", beside, others[i], run->err);
       clear();
     }
     tap_write(file, "a matrix\n", -1);
     run = CLI_RUN("convert", "blackoil:3x3x1", o);
-    tap_ok(is_refused(run, "o.mtx", "o_b.mtx", NULL), "%s does not get a right-hand side: %s", others[i], run->err);
+    tap_ok(leaves(run, "o.mtx", "o_b.mtx", NULL), "%s does not get a right-hand side: %s", others[i], run->err);
     run = CLI_RUN("convert", "poisson2d:6x4", o);
-    tap_ok(run->status == 0, "a matrix is written if nothing changes for the others: %s", run->err);
+    tap_ok(run->status == 0, "a matrix is written if nothing changes for %s: %s", others[i], run->err);
     clear();
   }
   tap_write("f/o.old.mtx", "a matrix\n", -1);
   tap_write("f/o_b.mtx", "7\n", -1);
   run = CLI_RUN("convert", "poisson2d:6x4", o, "--force");
-  tap_ok(run->status == 0 && !is_there("o_b.mtx"), "a file that has its own beside it does not count: %s", run->err);
+  tap_ok(run->status == 0 && !is_there("o_b.mtx"), "a matrix with a right-hand side of its own does not matter: %s",
+         run->err);
   clear();
-  char input[512];
-  snprintf(input, sizeof input, "%s",
-           tap_write("f/o.txt", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 4\n", -1));
+  const char *input = scratch_file("f/o.txt", GENERAL "1 1 1\n1 1 4\n");
   tap_write("f/o_b.mtx.gz", "7\n", -1);
   run = CLI_RUN("convert", input, o);
   tap_ok(run->status == 0 && is_there("o_b.mtx") && is_there("o_b.mtx.gz") && CLI_RUN("diff", o, input)->status == 0,
-         "the matrix that is converted does not count either: %s", run->err);
+         "the matrix that is converted does not matter either: %s", run->err);
   clear();
 }
 
 static void test_source(void)
 {
-  char o[512];
-  snprintf(o, sizeof o, "%s", in_folder("o.mtx"));
+  const char *o = in_folder("o.mtx");
   char expected[600];
   CLI_RUN("convert", "blackoil:2x2x2", o);
   snprintf(expected, sizeof expected, "came with the matrix: %s\n", in_folder("o_b.mtx"));
@@ -167,17 +154,17 @@ static void test_source(void)
 #endif
   tap_write("f/o_b.mtx", "1\n2\n", -1);
   run = CLI_RUN("solve", o);
-  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, in_folder("o_b.mtx")) &&
-             strstr(run->err, o) && strstr(run->err, "2 rows") && strstr(run->err, "24"),
+  tap_ok(is_refused(run, "solve", in_folder("o_b.mtx")) && strstr(run->err, o) && strstr(run->err, "2 rows") &&
+             strstr(run->err, "24"),
          "the error for a wrong length names the right-hand side and the matrix: %s", run->err);
   clear();
 #ifdef HAVE_LIBARCHIVE
   static char tar[8192];
-  long size = add_member(tar, "m/m.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 4\n");
+  long size = add_member(tar, "m/m.mtx", GENERAL "1 1 1\n1 1 4\n");
   size += add_member(tar + size, "m/m_b.mtx", "8\n");
   memset(tar + size, 0, 1024);
-  char path[512];
-  snprintf(path, sizeof path, "%s", tap_write("m.tar", tar, size + 1024));
+  tap_write("m.tar", tar, size + 1024);
+  const char *path = scratch_path("m.tar");
   snprintf(expected, sizeof expected, "came with the matrix: %s (m_b.mtx)\n", path);
   run = CLI_RUN("solve", path);
   tap_ok(run->status == 0 && strstr(run->out, expected), "the report names the member of an archive");
@@ -189,7 +176,7 @@ int main(void)
   cli_need("solve");
   cli_need("diff");
   cli_need("convert");
-  snprintf(folder, sizeof folder, "%s", tap_scratch("f"));
+  const char *folder = scratch_path("f");
   mkdir(folder, 0755);
   test_another();
   test_convert();

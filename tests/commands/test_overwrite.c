@@ -3,82 +3,50 @@
  * unchanged. */
 #include "config.h"
 
-#include "tests/support/cli.h"
-#include "tests/support/tap.h"
+#include "tests/support/commands.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char tiny[] = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n";
-static const char vector[] = "%%MatrixMarket matrix array real general\n2 1\n1\n2\n";
+static const char tiny[] = GENERAL "2 2 2\n1 1 1\n2 2 1\n", vector[] = ARRAY "2 1\n1\n2\n";
 
-enum { PATHS = 16, LENGTH = 600 };
-
-/* The path of a scratch file, or of a name that begins with it, in one of a few buffers. */
-static const char *in_scratch(const char *name)
-{
-  static char path[PATHS][LENGTH];
-  static int next;
-  char *text = path[next++ % PATHS];
-  snprintf(text, LENGTH, "%s", tap_scratch(name));
-  return text;
-}
-
-static bool holds(const char *path, const char *content)
-{
-  char text[1024] = "";
-  FILE *file = fopen(path, "rb");
-  if (!file) return false;
-  text[fread(text, 1, sizeof text - 1, file)] = '\0';
-  fclose(file);
-  return strcmp(text, content) == 0;
-}
-
-/* The run was refused, and the file is what it was. */
+/* The run was refused, and the file is unchanged. */
 static void expect(const struct cli_run *run, const char *tool, const char *path, const char *content, const char *what)
 {
-  if (!tap_ok(run->status == 2 && cli_is_one_sentence(run, tool) && holds(path, content), "%s", what))
-    tap_note("status %d: %s", run->status, run->err);
+  check_run(run, is_refused(run, tool, "") && strcmp(file_text(path), content) == 0, "%s", what);
 }
 
 static void test_solve(void)
 {
-  const char *matrix = in_scratch("s_matrix_istl.mm"), *rhs = in_scratch("s_rhs_istl.mm");
-  tap_write("s_matrix_istl.mm", tiny, -1);
-  tap_write("s_rhs_istl.mm", vector, -1);
-  expect(CLI_RUN("solve", matrix, "--solution", rhs), "solve", rhs, vector, "Flow's right-hand side stays");
-  const char *info = in_scratch("s_matrix_istl.mm.info");
-  tap_write("s_matrix_istl.mm.info", "-matload_block_size 2\n", -1);
+  const char *matrix = scratch_file("s_matrix_istl.mm", tiny), *rhs = scratch_file("s_rhs_istl.mm", vector);
+  expect(CLI_RUN("solve", matrix, "--solution", rhs), "solve", rhs, vector,
+         "the right-hand side beside Flow's matrix stays");
+  const char *info = scratch_file("s_matrix_istl.mm.info", "-matload_block_size 2\n");
   expect(CLI_RUN("solve", matrix, "--history", info), "solve", info, "-matload_block_size 2\n",
-         "PETSc's block size stays");
-  const char *perm = in_scratch("perm.txt");
-  char problem[LENGTH + 40];
-  tap_write("perm.txt", "1 2 3 4\n", -1);
+         "the block size beside PETSc's matrix stays");
+  const char *perm = scratch_file("perm.txt", "1 2 3 4\n");
+  char problem[600];
   snprintf(problem, sizeof problem, "blackoil:2x2x1,perm=%s,seed=2", perm);
-  expect(CLI_RUN("solve", problem, "--solution", perm), "solve", perm, "1 2 3 4\n", "permeabilities stay");
-  expect(CLI_RUN("solve", problem, "--history", perm), "solve", perm, "1 2 3 4\n", "and are not emptied");
-  const char *old = in_scratch("old.txt");
-  tap_write("old.txt", "an older history\n", -1);
+  expect(CLI_RUN("solve", problem, "--solution", perm), "solve", perm, "1 2 3 4\n",
+         "the permeabilities of a problem stay");
+  expect(CLI_RUN("solve", problem, "--history", perm), "solve", perm, "1 2 3 4\n",
+         "--history does not empty the permeabilities");
+  const char *old = scratch_file("old.txt", "an older history\n");
   expect(CLI_RUN("solve", "/nowhere/m.mtx", "--history", old), "solve", old, "an older history\n",
-         "a history stays where the matrix cannot be read");
+         "an older history stays if the matrix cannot be read");
   tap_ok(CLI_RUN("solve", "poisson2d:4x4", "--quiet", "--history", old)->status == 0 &&
-             !holds(old, "an older history\n"),
-         "and is replaced by that of the next solve");
-  const char *first = in_scratch("first.txt"), *second = in_scratch("second.txt");
-  tap_write("first.txt", "level 1\n", -1);
-  tap_write("second.txt", "quiet\n", -1);
+             strcmp(file_text(old), "an older history\n") != 0,
+         "the history of the next solve replaces it");
+  const char *first = scratch_file("first.txt", "level 1\n"), *second = scratch_file("second.txt", "quiet\n");
   expect(CLI_RUN("solve", "poisson2d:4x4", "--options", first, "--options", second, "--solution", first), "solve",
-         first, "level 1\n", "a file of options stays, also the first of two");
+         first, "level 1\n", "a file of options stays, even the first of two");
 }
 
-/* A file of two names is written in place, where a failure would leave nothing of the input. */
+/* A file with two names is written in place, so that a failure would destroy the input. */
 static void test_convert(void)
 {
-  const char *one = in_scratch("one.mtx"), *other = in_scratch("other.mtx");
-  tap_write("one.mtx", tiny, -1);
+  const char *one = scratch_file("one.mtx", tiny), *other = scratch_path("other.mtx");
   remove(other);
   if (link(one, other) != 0) {
     tap_skip("the scratch folder takes no hard links", "the input by another name");
@@ -90,69 +58,66 @@ static void test_convert(void)
 #ifdef HAVE_JANSSON
 static void test_compare(void)
 {
-  const char *results = in_scratch("c.jsonl"), *matrix = in_scratch("c.mtx"), *beside = in_scratch("c_b.mtx");
-  tap_write("c.mtx", tiny, -1);
-  tap_write("c_b.mtx", vector, -1);
+  const char *results = scratch_path("c.jsonl"), *matrix = scratch_file("c.mtx", tiny);
+  const char *beside = scratch_file("c_b.mtx", vector), *rhs = scratch_file("other.mtx", vector);
   expect(CLI_RUN("compare", matrix, "--results", results, "--csv", beside), "compare", beside, vector,
          "a right-hand side beside a matrix stays");
-  const char *rhs = in_scratch("other.mtx");
-  tap_write("other.mtx", vector, -1);
   expect(CLI_RUN("compare", matrix, "--rhs", rhs, "--results", results, "--json", rhs), "compare", rhs, vector,
          "a right-hand side that is named stays");
-  tap_ok(access(results, F_OK) != 0, "nothing has run");
-  expect(CLI_RUN("compare", matrix, "--results", matrix), "compare", matrix, tiny, "results are not the matrix");
-  expect(CLI_RUN("compare", matrix, "--results", beside), "compare", beside, vector, "nor what is beside it");
+  tap_ok(access(results, F_OK) != 0, "no refused batch has run");
+  expect(CLI_RUN("compare", matrix, "--results", matrix), "compare", matrix, tiny,
+         "results do not overwrite the matrix");
+  expect(CLI_RUN("compare", matrix, "--results", beside), "compare", beside, vector,
+         "results do not overwrite the right-hand side beside the matrix");
   expect(CLI_RUN("compare", "poisson2d:2x1", "--rhs", rhs, "--results", rhs), "compare", rhs, vector,
-         "nor a right-hand side that is named");
-  const char *options = in_scratch("options.txt"), *perm = in_scratch("perm.txt");
-  char problem[LENGTH + 40];
-  tap_write("options.txt", "level 1\n", -1);
-  tap_write("perm.txt", "1 2 3 4", -1);
+         "results do not overwrite a right-hand side that is named");
+  const char *options = scratch_file("options.txt", "level 1\n"), *perm = scratch_file("perm.txt", "1 2 3 4");
+  char problem[600];
   snprintf(problem, sizeof problem, "blackoil:2x2x1,perm=%s", perm);
-  expect(CLI_RUN("compare", problem, "--results", perm), "compare", perm, "1 2 3 4", "nor a file of a problem");
+  expect(CLI_RUN("compare", problem, "--results", perm), "compare", perm, "1 2 3 4",
+         "results do not overwrite a file of a problem");
   expect(CLI_RUN("compare", matrix, "--options", options, "--results", options), "compare", options, "level 1\n",
-         "nor a file of options");
+         "results do not overwrite a file of options");
   expect(CLI_RUN("compare", matrix, "--options", options, "--results", results, "--csv", options), "compare", options,
-         "level 1\n", "which is no table either");
+         "level 1\n", "a table does not overwrite a file of options");
   const struct cli_run *run = CLI_RUN("compare", matrix, "--results", results, "--quiet", "--csv", "/dev/null");
-  tap_ok(run->status == 0 && access(results, F_OK) == 0, "a batch");
+  tap_ok(run->status == 0 && access(results, F_OK) == 0, "a batch writes its results");
   expect(CLI_RUN("compare", "--tables-only", "--results", results, "--csv", matrix), "compare", matrix, tiny,
-         "a matrix that the rows alone name stays");
+         "a matrix that only the rows name stays");
 }
 
-/* The folder of a report holds the report, and nothing of others. */
+/* A report overwrites no file of another program in its folder. */
 static void test_report(void)
 {
-  const char *folder = in_scratch("report"), *results = in_scratch("report/index.html"), *page = results;
+  const char *folder = scratch_path("report"), *page = scratch_path("report/index.html");
+  const char *results = scratch_path("r.jsonl");
   if (system("command -v gnuplot >/dev/null 2>&1") != 0) { // NOLINT(cert-env33-c): a fixed command
     tap_skip("there is no gnuplot", "reports");
     return;
   }
   mkdir(folder, 0777);
-  const struct cli_run *run = CLI_RUN("compare", "poisson2d:4x4", "--results", results, "--report", folder);
-  tap_ok(run->status == 2 && access(results, F_OK) != 0, "results are no page of a report: %s", run->err);
+  const struct cli_run *run = CLI_RUN("compare", "poisson2d:4x4", "--results", page, "--report", folder);
+  tap_ok(run->status == 2 && access(page, F_OK) != 0, "results are not written into the page of a report: %s",
+         run->err);
   tap_write("report/index.html", "<html>mine</html>\n", -1);
-  expect(CLI_RUN("compare", "poisson2d:4x4", "--results", in_scratch("r.jsonl"), "--report", folder), "compare", page,
+  expect(CLI_RUN("compare", "poisson2d:4x4", "--results", results, "--report", folder), "compare", page,
          "<html>mine</html>\n", "a page of another program stays");
   unlink(page);
-  const char *picture = in_scratch("report/best.svg");
-  tap_write("report/best.svg", "<svg>mine</svg>\n", -1);
-  expect(CLI_RUN("compare", "poisson2d:4x4", "--results", in_scratch("r.jsonl"), "--report", folder), "compare",
-         picture, "<svg>mine</svg>\n", "a picture of another program stays");
+  const char *picture = scratch_file("report/best.svg", "<svg>mine</svg>\n");
+  expect(CLI_RUN("compare", "poisson2d:4x4", "--results", results, "--report", folder), "compare", picture,
+         "<svg>mine</svg>\n", "a picture of another program stays");
   unlink(picture);
-  const char *target = in_scratch("target.txt"), *link = in_scratch("report/best.svg");
-  tap_write("target.txt", "text\n", -1);
-  if (symlink(target, link) != 0) tap_note("no links here");
-  expect(CLI_RUN("compare", "poisson2d:4x4", "--results", in_scratch("r.jsonl"), "--report", folder), "compare", target,
-         "text\n", "what a link leads to stays");
-  unlink(link);
+  const char *target = scratch_file("target.txt", "text\n");
+  if (symlink(target, picture) != 0) tap_note("no links here");
+  expect(CLI_RUN("compare", "poisson2d:4x4", "--results", results, "--report", folder), "compare", target, "text\n",
+         "the target of a link stays");
+  unlink(picture);
   for (int i = 0; i < 2; i++) {
-    run = CLI_RUN("compare", "poisson2d:4x4", "--level", "0,1", "--results", in_scratch("r.jsonl"), "--report", folder,
-                  "--quiet");
-    tap_ok(run->status == 0 && access(page, F_OK) == 0, "a report of its own is written anew: %s", run->err);
+    run = CLI_RUN("compare", "poisson2d:4x4", "--level", "0,1", "--results", results, "--report", folder, "--quiet");
+    tap_ok(run->status == 0 && access(page, F_OK) == 0, "a report of compare is written again: %s", run->err);
   }
-  /* The scratch folder is removed with its files, which these are in a folder below it. */
-  char command[LENGTH + 20];
+  /* The scratch folder is removed with its files, but not with folders. */
+  char command[600];
   snprintf(command, sizeof command, "rm -r '%s'", folder);
   tap_ok(system(command) == 0, "the report is removed"); // NOLINT(cert-env33-c): a path of this test's own
 }
