@@ -4,14 +4,11 @@
  * It runs no case again that has its row. */
 #include "config.h"
 
-#include "tests/support/cli.h"
+#include "tests/support/commands.h"
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -21,8 +18,6 @@
 #include "tests/support/compare_rows.h"
 
 enum { CASES = 200, KILLS = 3, COLUMNS_MAX = 64, NEVER_ROWS = 60 };
-
-extern char **environ;
 
 static const char huge_matrix[] = "poisson3d:100x100x100";
 static const char *const gallery[] = {
@@ -34,8 +29,8 @@ static const char *const gallery[] = {
     "bilinear2d:24x24",
 };
 
-static char plan[512], never[512], log_path[512], compare[600]; /* paths; log_path has a line for each start of solve */
-static char undisturbed[512], disturbed[512];                   /* files of results */
+static const char *plan, *never, *starts;   /* paths of files; starts has a line for each start of solve */
+static const char *undisturbed, *disturbed; /* paths of files of results */
 
 /* The Laplacian of a ring, whose columns sum to 0 while the right-hand side of ones does not. */
 static void write_never(void)
@@ -46,7 +41,7 @@ static void write_never(void)
   for (int i = 0; i < NEVER_ROWS; i++)
     used += sprintf(text + used, "%d %d 2\n%d %d -1\n%d %d -1\n", i + 1, i + 1, i + 1, (i + 1) % NEVER_ROWS + 1, i + 1,
                     (i + NEVER_ROWS - 1) % NEVER_ROWS + 1);
-  snprintf(never, sizeof never, "%s", tap_write("never.mtx", text, used));
+  never = scratch_file("never.mtx", text);
 }
 
 /* Nine cases of each matrix, three methods and three preconditioners, and two of the matrix that is too large. */
@@ -62,35 +57,24 @@ static void write_plan(void)
   json_t *all =
       json_pack("{s:i, s:i, s:s, s:o}", "threads", 1, "max-iterations", 400, "memory-limit", "100M", "cases", cases);
   char *text = json_dumps(all, JSON_INDENT(1));
-  snprintf(plan, sizeof plan, "%s", tap_write("plan.json", text, -1));
+  plan = scratch_file("plan.json", text);
   free(text);
   json_decref(all);
 }
 
 /* A script replaces solve: it records that it was started, and then runs solve. */
-static void write_fake_solve(const char *folder)
+static void write_fake_solve(void)
 {
   char script[2048];
   const char *known = getenv("KARST_SOLVE");
-  snprintf(log_path, sizeof log_path, "%s", tap_scratch("starts"));
-  snprintf(script, sizeof script, "#!/bin/sh\necho >>'%s'\nexec '%s%s' \"$@\"\n", log_path,
-           known && *known ? known : folder, known && *known ? "" : "/solve");
-  const char *path = tap_write("solve", script, -1);
-  chmod(path, 0755);
-  setenv("KARST_SOLVE", path, 1);
+  starts = scratch_path("starts");
+  snprintf(script, sizeof script, "#!/bin/sh\necho >>'%s'\nexec '%s' \"$@\"\n", starts,
+           known && *known ? known : command_path("solve"));
+  setenv("KARST_SOLVE", scratch_script("solve", script), 1);
 }
 
 /* The number of complete lines of a file; 0 without the file. */
-static long count_lines(const char *path)
-{
-  char piece[4096];
-  long lines = 0;
-  FILE *file = fopen(path, "r");
-  for (size_t got; file && (got = fread(piece, 1, sizeof piece, file)) > 0;)
-    for (size_t i = 0; i < got; i++) lines += piece[i] == '\n';
-  if (file) fclose(file);
-  return lines;
-}
+static long count_lines(const char *path) { return count_of(file_text(path), "\n"); }
 
 /* Waits until the results are unlocked. If compare is killed while it starts a case, that process may hold the file a
  * moment longer, before the system ends it. */
@@ -104,15 +88,10 @@ static void wait_for_lock(void)
 /* Runs the batch, kills it as soon as it has so many rows, and returns how many there are. */
 static long run_and_kill(long rows)
 {
-  char *argv[] = {compare, "--plan", plan, "--results", disturbed, "--quiet", NULL};
-  posix_spawn_file_actions_t actions;
-  pid_t child;
+  const char *const argument[] = {"--plan", plan, "--results", disturbed, "--quiet", NULL};
+  const pid_t child = start_command("compare", argument, "/dev/null");
   int status = 0;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  const bool started = posix_spawn(&child, compare, &actions, NULL, argv, environ) == 0;
-  posix_spawn_file_actions_destroy(&actions);
-  while (started && waitpid(child, &status, WNOHANG) == 0) {
+  while (child > 0 && waitpid(child, &status, WNOHANG) == 0) {
     if (count_lines(disturbed) < rows) {
       usleep(1000);
       continue;
@@ -123,7 +102,7 @@ static long run_and_kill(long rows)
     break;
   }
   rows = count_lines(disturbed);
-  tap_ok(started && WIFSIGNALED(status), "the batch is killed, with %ld rows", rows);
+  tap_ok(child > 0 && WIFSIGNALED(status), "the batch is killed, with %ld rows", rows);
   return rows;
 }
 
@@ -136,7 +115,7 @@ static bool cut_last_line(void)
   return truncate(disturbed, whole.st_size - 100) == 0 && count_lines(disturbed) == before - 1;
 }
 
-/* Each matrix has its row, no key two, and outcomes are those that the plan is made for. */
+/* Each case has one row, no two rows have one key, and the outcomes are those that the plan is made for. */
 static void check_rows(const char *path, const char *what)
 {
   json_t *rows = read_rows(path), *keys = json_object(), *row;
@@ -160,7 +139,7 @@ static void check_rows(const char *path, const char *what)
   json_decref(rows);
 }
 
-/* Ends each column of a line of the table by a zero, where it starts in column, and returns their number. */
+/* Ends each column of a line with a zero, puts where it starts into column, and returns the number of columns. */
 static int split(char *line, char *column[COLUMNS_MAX])
 {
   int count = 0;
@@ -183,7 +162,7 @@ static bool may_differ(const char *name)
          strcmp(name, "peak_memory") == 0 || strcmp(name, "started") == 0;
 }
 
-/* Counts lines of two tables that are equal but for columns that may differ, and shows the first that are not; -1 where
+/* Counts the lines of two tables that agree in all columns that may not differ, and notes the first differences; -1 if
  * one table is longer. */
 static long equal_lines(FILE *first, FILE *second)
 {
@@ -223,48 +202,41 @@ static void check_tables(const char *table, const char *other)
 
 static void test_resume(void)
 {
-  char table[512], other[512];
+  const char *table = scratch_path("undisturbed.csv"), *other = scratch_path("disturbed.csv");
   bool cut = false;
-  snprintf(table, sizeof table, "%s", tap_scratch("undisturbed.csv"));
-  snprintf(other, sizeof other, "%s", tap_scratch("disturbed.csv"));
   const struct cli_run *run = CLI_RUN("compare", "--plan", plan, "--results", undisturbed, "--csv", table, "--quiet");
-  if (!tap_ok(run->status == 0 && count_lines(log_path) == CASES, "an undisturbed batch starts solve 200 times"))
-    tap_note("status %d, %ld starts: %s", run->status, count_lines(log_path), run->err);
+  check_run(run, run->status == 0 && count_lines(starts) == CASES, "an undisturbed batch starts solve 200 times: %ld",
+            count_lines(starts));
   check_rows(undisturbed, "undisturbed");
 
-  unlink(log_path);
+  unlink(starts);
   for (int i = 1; i <= KILLS; i++) {
     const long rows = run_and_kill(i * CASES / (KILLS + 1));
-    tap_ok(rows >= i * CASES / (KILLS + 1) - 1, "it comes to %d rows", i * CASES / (KILLS + 1));
+    tap_ok(rows >= i * CASES / (KILLS + 1) - 1, "the batch comes to %d rows", i * CASES / (KILLS + 1));
     if (i > 1) continue;
     cut = cut_last_line();
     tap_ok(cut, "its last row is cut in the middle");
   }
   run = CLI_RUN("compare", "--plan", plan, "--results", disturbed, "--csv", other, "--quiet");
-  if (!tap_ok(run->status == 0, "the batch is resumed and ends")) tap_note("status %d: %s", run->status, run->err);
+  check_run(run, run->status == 0, "the batch is resumed and ends");
   check_rows(disturbed, "killed three times");
   check_tables(table, other);
-  const long starts = count_lines(log_path);
-  tap_ok(starts >= CASES && starts <= CASES + cut + KILLS,
-         "only cases without a row are run again: that of the cut row, and one that was under way at each kill");
-  tap_note("%ld starts of solve", starts);
+  const long count = count_lines(starts);
+  tap_ok(count >= CASES && count <= CASES + cut + KILLS,
+         "only cases without a row are run again, that of the cut row and one at each kill: %ld starts", count);
 
   run = CLI_RUN("compare", "--plan", plan, "--results", disturbed, "--csv", other, "--quiet");
-  tap_ok(run->status == 0 && count_lines(log_path) == starts, "a batch that has all its rows starts nothing");
+  tap_ok(run->status == 0 && count_lines(starts) == count, "a batch that has all its rows starts nothing");
   check_tables(table, other);
 }
 
 static void test_all(void)
 {
-  char folder[512];
-  const char *tools = getenv("KARST_TOOLS"), *build = getenv("builddir");
-  snprintf(folder, sizeof folder, "%s%s", tools ? tools : (build ? build : "."), tools ? "" : "/tools");
-  snprintf(compare, sizeof compare, "%s/compare", folder);
-  snprintf(undisturbed, sizeof undisturbed, "%s", tap_scratch("undisturbed.jsonl"));
-  snprintf(disturbed, sizeof disturbed, "%s", tap_scratch("disturbed.jsonl"));
+  undisturbed = scratch_path("undisturbed.jsonl");
+  disturbed = scratch_path("disturbed.jsonl");
   write_never();
   write_plan();
-  write_fake_solve(folder);
+  write_fake_solve();
   test_resume();
 }
 #else
