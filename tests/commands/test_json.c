@@ -2,14 +2,12 @@
  * not valid text, and values that only --json reports, such as the fill and the reference solution. */
 #include "config.h"
 
-#include "tests/support/cli.h"
+#include "tests/support/commands.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #ifdef HAVE_JANSSON
-#include <jansson.h>
+#include "tests/support/json_values.h"
 
 static bool has_keys(const json_t *object, const char *const keys[], const char *what)
 {
@@ -22,41 +20,26 @@ static bool has_keys(const json_t *object, const char *const keys[], const char 
   return all;
 }
 
-static json_t *parse(const char *text)
-{
-  json_error_t error;
-  json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-  if (!object) tap_note("JSON line %d: %s", error.line, error.text);
-  return object;
-}
-
-/* Returns the text of a key, or "" if there is none. */
-static const char *text_of(const json_t *object, const char *key)
-{
-  const char *text = json_string_value(json_object_get(object, key));
-  return text ? text : "";
-}
-
 /* Returns whether a table of bench has a negative figure or a NaN. */
-static bool has_nonsense(const char *table)
+static bool has_bad_figure(const char *table)
 {
   for (const char *c = strchr(table, '\n'); c && *c; c++)
     if (c[0] == ' ' && c[1] == '-' && c[2] != '\n' && c[2] != ' ') return true;
   return strstr(table, "nan") || strstr(table, "inf ");
 }
 
-/* Times as short as these often leave a negative rest. */
+/* Times as short as these often leave a negative difference. */
 static void test_bench_table(void)
 {
-  const char *path = tap_write("unit.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n", -1);
+  const char *path = tap_write("unit.mtx", GENERAL "2 2 2\n1 1 1\n2 2 1\n", -1);
   const struct cli_run *run = CLI_RUN("bench", path, "--quick", "--level=0", "--threads=1");
-  tap_ok(run->status == 0 && !has_nonsense(run->out) && strstr(run->out, "         -") &&
+  tap_ok(run->status == 0 && !has_bad_figure(run->out) && strstr(run->out, "         -") &&
              strstr(run->out, "no figure for \"vectors\": the solve ended"),
          "bench prints a dash for what was not measured, and says why");
   bool sound = true;
   for (int i = 0; i < 10 && sound; i++) {
     run = CLI_RUN("bench", "poisson2d:2x2", "--quick", "--level=3", "--threads=1,2", "--restart=3");
-    sound = run->status == 0 && !has_nonsense(run->out);
+    sound = run->status == 0 && !has_bad_figure(run->out);
   }
   tap_ok(sound, "bench prints no negative figure");
   if (!sound) tap_note("%s", run->out);
@@ -65,18 +48,16 @@ static void test_bench_table(void)
 /* With --json an error is also an object, beside its sentence. */
 static void test_json_errors(void)
 {
-  char good[512];
-  snprintf(good, sizeof good, "%s",
-           tap_write("good.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 4\n", -1));
+  const char *good = scratch_file("good.mtx", GENERAL "1 1 1\n1 1 4\n");
   const char *const bad[][4] = {{"solve", "/nonexistent/\"\x01\xff.mtx", "--json", "no file"},
                                 {"solve", "--frobnicate", "--json", "unknown option --frobnicate"},
                                 {"bench", "/nonexistent/matrix", "--json", "no file"},
                                 {"bench", "--json", "--level=0", "the command takes MATRIX"}};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     const struct cli_run *run = CLI_RUN(bad[i][0], bad[i][1], bad[i][2], bad[i][0][0] == 's' ? "--quiet" : "--quick");
-    json_t *object = parse(run->out);
-    tap_ok(run->status == 2 && strstr(text_of(object, "error"), bad[i][3]) &&
-               json_integer_value(json_object_get(object, "status")) == 2 && strchr(run->err, '\n'),
+    json_t *object = parse_json(run->out);
+    tap_ok(run->status == 2 && strstr(text_at(object, "error"), bad[i][3]) && number_at(object, "status") == 2 &&
+               strchr(run->err, '\n'),
            "%s %s %s: an object with the error", bad[i][0], bad[i][1], bad[i][2]);
     json_decref(object);
   }
@@ -86,16 +67,16 @@ static void test_json_errors(void)
   for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
     const struct cli_run *plain = cli_run("solve", values[i]);
     tap_ok(plain->status == 2 && cli_is_one_sentence(plain, "solve"),
-           "--json as the value of another option asks for none: %s", plain->err);
+           "--json as the value of another option is not --json: %s", plain->err);
   }
   const struct cli_run *run = CLI_RUN("solve", good, "--json", "--device=cuda:99");
-  json_t *object = parse(run->out);
-  tap_ok(run->status == 3 && *text_of(object, "error") && json_integer_value(json_object_get(object, "status")) == 3,
-         "and with status 3");
+  json_t *object = parse_json(run->out);
+  tap_ok(run->status == 3 && *text_at(object, "error") && number_at(object, "status") == 3,
+         "an error with status 3 is an object");
   json_decref(object);
   run = CLI_RUN("solve", good, "--json", "--solution=/dev/full");
-  object = parse(run->out);
-  tap_ok(run->status == 2 && strstr(text_of(object, "error"), "/dev/full") &&
+  object = parse_json(run->out);
+  tap_ok(run->status == 2 && strstr(text_at(object, "error"), "/dev/full") &&
              json_is_true(json_object_get(object, "converged")),
          "an error after the solve is in its report");
   json_decref(object);
@@ -104,23 +85,20 @@ static void test_json_errors(void)
 /* These names are valid in a file system, but not for a terminal or in JSON. */
 static void test_names(void)
 {
-  char path[512];
-  snprintf(path, sizeof path, "%s",
-           tap_write("odd\n\x1b[2J\xff\xc2\x9b\xc3\xa4.mtx",
-                     "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 4\n", -1));
+  const char *path = scratch_file("odd\n\x1b[2J\xff\xc2\x9b\xc3\xa4.mtx", GENERAL "1 1 1\n1 1 4\n");
   const struct cli_run *run = CLI_RUN("solve", path, "--json");
-  json_t *report = parse(run->out);
-  tap_ok(run->status == 0 && strstr(text_of(report, "matrix"), "/odd\n\x1b[2J\xef\xbf\xbd\xc2\x9b\xc3\xa4.mtx"),
-         "a name that is no UTF-8 is in the report");
+  json_t *report = parse_json(run->out);
+  tap_ok(run->status == 0 && strstr(text_at(report, "matrix"), "/odd\n\x1b[2J\xef\xbf\xbd\xc2\x9b\xc3\xa4.mtx"),
+         "a name that is not UTF-8 is in the report");
   json_decref(report);
   run = CLI_RUN("solve", path);
   tap_ok(run->status == 0 && strstr(run->out, "/odd\\x0a\\x1b[2J\\xff\\xc2\\x9b\xc3\xa4.mtx: 1 row, 1 entry"),
          "control characters are escaped in the text");
-  run = CLI_RUN("solve", path, "--rhs", "/nonexistent\n\x1b[2J");
-  tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, "/nonexistent\\x0a\\x1b[2J"),
-         "and in errors");
+  expect_refused(CLI_RUN("solve", path, "--rhs", "/nonexistent\n\x1b[2J"), "solve", "/nonexistent\\x0a\\x1b[2J",
+                 "control characters are escaped in errors");
   run = CLI_RUN("bench", path, "--quick", "--level=0", "--threads=1");
-  tap_ok(run->status == 0 && strstr(run->out, "/odd\\x0a\\x1b[2J") && !strchr(run->out, '\x1b'), "and by bench");
+  tap_ok(run->status == 0 && strstr(run->out, "/odd\\x0a\\x1b[2J") && !strchr(run->out, '\x1b'),
+         "control characters are escaped by bench");
 }
 
 /* The fill counts the entries of the factors over those of the file, whatever the block size. */
@@ -131,11 +109,11 @@ static void test_fill(void)
     char block[16];
     snprintf(block, sizeof block, "--block=%d", b);
     const struct cli_run *run = CLI_RUN("solve", "poisson2d:12x12", "--json", block);
-    json_t *report = parse(run->out);
-    fill[b] = json_number_value(json_object_get(report, "fill"));
-    fill_file[b] = json_number_value(json_object_get(report, "fill_file"));
-    bool right = json_integer_value(json_object_get(report, "file_entries")) == 5 * 144 - 4 * 12 &&
-                 fill_file[b] * 672 == (double)json_integer_value(json_object_get(report, "factor_entries"));
+    json_t *report = parse_json(run->out);
+    fill[b] = number_at(report, "fill");
+    fill_file[b] = number_at(report, "fill_file");
+    bool right = number_at(report, "file_entries") == 5 * 144 - 4 * 12 &&
+                 fill_file[b] * 672 == number_at(report, "factor_entries");
     tap_ok(right, "%s: fill %g, and %g of the 672 entries before blocking", block, fill[b], fill_file[b]);
     json_decref(report);
   }
@@ -144,9 +122,10 @@ static void test_fill(void)
   const struct cli_run *run = CLI_RUN("solve", "poisson2d:12x12", "--block=4");
   tap_ok(strstr(run->out, "entries, 672 before blocking, block size 4") &&
              strstr(run->out, "times those before blocking"),
-         "and told in the text");
+         "the text has the entries before blocking too");
   run = CLI_RUN("solve", "blackoil:2x2x2");
-  tap_ok(run->status == 0 && !strstr(run->out, "before blocking"), "but not where the problem comes in blocks");
+  tap_ok(run->status == 0 && !strstr(run->out, "before blocking"),
+         "the text has no entries before blocking for a problem in blocks");
 }
 
 static void test_json(void)
@@ -159,38 +138,33 @@ static void test_json(void)
       "levels_lower", "levels_upper", "trisolve_used", "times",   "repeat",   "reference",         NULL};
   static const char *const times[] = {"read", "order", "symbolic", "factor", "transfer", "solve", NULL};
   const struct cli_run *run = CLI_RUN("solve", "poisson2d:12x10", "--rhs=ones", "--json", "--repeat=3");
-  json_t *report = parse(run->out);
+  json_t *report = parse_json(run->out);
   tap_ok(run->status == 0 && !run->err[0] && has_keys(report, keys, "report"), "--json has its keys");
   tap_ok(has_keys(json_object_get(report, "times"), times, "times"), "times has its keys");
-  tap_ok(json_integer_value(json_object_get(report, "rows")) == 120 &&
-             json_integer_value(json_object_get(report, "block")) == 1 &&
-             json_integer_value(json_object_get(report, "nnz")) == 5 * 120 - 2 * 12 - 2 * 10 &&
-             json_is_true(json_object_get(report, "converged")) && json_is_null(json_object_get(report, "block_row")) &&
-             json_is_null(json_object_get(report, "reference")),
+  tap_ok(number_at(report, "rows") == 120 && number_at(report, "block") == 1 &&
+             number_at(report, "nnz") == 5 * 120 - 2 * 12 - 2 * 10 &&
+             json_is_true(json_object_get(report, "converged")) && is_null(report, "block_row") &&
+             is_null(report, "reference"),
          "--json counts rows and entries");
   const json_t *repeat = json_object_get(report, "repeat");
-  tap_ok(json_integer_value(json_object_get(repeat, "count")) == 3 &&
-             json_real_value(json_object_get(repeat, "solve")) > 0,
-         "--json has the medians of --repeat");
+  tap_ok(number_at(repeat, "count") == 3 && number_at(repeat, "solve") > 0, "--json has the medians of --repeat");
   json_decref(report);
   run = CLI_RUN("solve", "poisson2d:12x10", "--json", "--precond=parilu", "--sweeps=3", "--ilu-residual=yes");
-  report = parse(run->out);
-  tap_ok(json_integer_value(json_object_get(report, "sweeps")) == 3 &&
-             json_integer_value(json_object_get(report, "fallbacks")) == 0 &&
-             json_real_value(json_object_get(report, "sweep_residual_before")) >
-                 json_real_value(json_object_get(report, "sweep_residual_after")) &&
-             json_real_value(json_object_get(report, "ilu_residual")) > 0,
+  report = parse_json(run->out);
+  tap_ok(number_at(report, "sweeps") == 3 && number_at(report, "fallbacks") == 0 &&
+             number_at(report, "sweep_residual_before") > number_at(report, "sweep_residual_after") &&
+             number_at(report, "ilu_residual") > 0,
          "--json has the norms of sweeps");
   json_decref(report);
   run = CLI_RUN("solve", "poisson2d:12x10", "--precond=parilu", "--ilu-residual=yes", "--trisolve=jacobi");
   tap_ok(run->status == 0 && strstr(run->out, "nonlinear residual norm") && strstr(run->out, "|A - LU|") &&
              strstr(run->out, "5 Jacobi sweeps"),
-         "and so has the text");
+         "the text has the norms of sweeps");
   run = CLI_RUN("solve", "poisson2d:12x10", "--json", "--max-iterations=1", "--rtol=1e-14");
-  report = parse(run->out);
+  report = parse_json(run->out);
   tap_ok(run->status == 1 && json_is_false(json_object_get(report, "converged")) &&
-             json_real_value(json_object_get(report, "relative_residual")) > 1e-14,
-         "--json of a solve that does not converge");
+             number_at(report, "relative_residual") > 1e-14,
+         "--json says that a solve does not converge");
   json_decref(report);
 }
 
@@ -201,52 +175,44 @@ static void test_json_profile(void)
   static const char *const keys[] = {"copy_bandwidth", "iterations", "update", "solve", "rows", NULL};
   static const char *const row_keys[] = {"name", "calls", "seconds", "bytes", "bandwidth", "share", NULL};
   const struct cli_run *run = CLI_RUN("solve", "poisson2d:40x40", "--solver", "gmres", "--json");
-  json_t *report = parse(run->out);
-  tap_ok(has_keys(report, (const char *const[]){"profile", NULL}, "report") &&
-             json_is_null(json_object_get(report, "profile")),
-         "without --profile there is none");
-  const double residual = json_real_value(json_object_get(report, "residual"));
+  json_t *report = parse_json(run->out);
+  tap_ok(has_keys(report, (const char *const[]){"profile", NULL}, "report") && is_null(report, "profile"),
+         "without --profile the profile is null");
+  const double residual = number_at(report, "residual");
   json_decref(report);
   run = CLI_RUN("solve", "poisson2d:40x40", "--solver", "gmres", "--json", "--profile");
-  report = parse(run->out);
+  report = parse_json(run->out);
   const json_t *profile = json_object_get(report, "profile"), *rows = json_object_get(profile, "rows");
   tap_ok(run->status == 0 && !run->err[0] && has_keys(profile, keys, "profile"), "--profile has its keys");
-  const double all =
-      json_real_value(json_object_get(profile, "update")) + json_real_value(json_object_get(profile, "solve"));
-  const json_int_t iterations = json_integer_value(json_object_get(report, "iterations"));
-  double sum = 0, last = INFINITY;
-  json_int_t products = 0, updates = 0;
+  const double all = number_at(profile, "update") + number_at(profile, "solve");
+  const double iterations = number_at(report, "iterations");
+  double sum = 0, last = INFINITY, products = 0, updates = 0;
   bool sorted = true, whole = json_array_size(rows) > 5;
   for (size_t i = 0; i < json_array_size(rows); i++) {
     const json_t *row = json_array_get(rows, i);
-    const char *name = json_string_value(json_object_get(row, "name"));
-    const double seconds = json_real_value(json_object_get(row, "seconds"));
-    const json_int_t calls = json_integer_value(json_object_get(row, "calls"));
-    whole = whole && has_keys(row, row_keys, "row") && name && calls > 0;
+    const char *name = text_at(row, "name");
+    const double seconds = number_at(row, "seconds"), calls = number_at(row, "calls");
+    whole = whole && has_keys(row, row_keys, "row") && *name && calls > 0;
     sorted = sorted && seconds <= last;
     last = seconds;
     sum += seconds;
-    if (name && strcmp(name, "matrix product") == 0) products = calls;
-    if (name && strcmp(name, "precond update (iluk)") == 0) updates = calls;
+    if (strcmp(name, "matrix product") == 0) products = calls;
+    if (strcmp(name, "precond update (iluk)") == 0) updates = calls;
   }
-  tap_ok(whole && sorted, "its rows have theirs, and the longest comes first");
-  tap_ok(sum > 0 && sum <= 1.01 * all + 1e-6, "they take %g of %g seconds", sum, all);
-  tap_ok(products == iterations && updates == 1 &&
-             json_integer_value(json_object_get(profile, "iterations")) == iterations,
-         "%ld products in %ld iterations, and one factorization", (long)products, (long)iterations);
-  tap_ok(json_real_value(json_object_get(report, "residual")) == residual, "the residual is that of the first solve");
+  tap_ok(whole && sorted, "the rows of a profile have their keys, and the longest comes first");
+  tap_ok(sum > 0 && sum <= 1.01 * all + 1e-6, "the rows of a profile take %g of %g seconds", sum, all);
+  tap_ok(products == iterations && updates == 1 && number_at(profile, "iterations") == iterations,
+         "the profile has %g products in %g iterations, and one factorization", products, iterations);
+  tap_ok(number_at(report, "residual") == residual, "with --profile the residual is that of the first solve");
   json_decref(report);
 }
 
 /* The matrix has a singular pivot, and no NaN. The report has no number that JSON cannot hold, and names the row. */
 static void test_json_singular(void)
 {
-  const char *path = tap_write("singular.mtx",
-                               "%%MatrixMarket matrix coordinate real general\n"
-                               "3 3 5\n1 1 1\n2 2 0\n3 3 1\n2 3 1\n3 2 1\n",
-                               -1);
+  const char *path = tap_write("singular.mtx", GENERAL "3 3 5\n1 1 1\n2 2 0\n3 3 1\n2 3 1\n3 2 1\n", -1);
   const struct cli_run *run = CLI_RUN("solve", path, "--json");
-  json_t *report = parse(run->out);
+  json_t *report = parse_json(run->out);
   const json_t *row = json_object_get(report, "block_row");
   tap_ok(run->status == 1 && json_is_integer(row) && json_integer_value(row) == 1,
          "--json names the block row of a singular pivot");
@@ -256,80 +222,69 @@ static void test_json_singular(void)
 /* The name is not UTF-8, and the matrix is the identity, so that the timed iterations have nothing to do. */
 static void test_bench(void)
 {
-  const char *path =
-      tap_write("unit\xff.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n", -1);
+  const char *path = tap_write("unit\xff.mtx", GENERAL "2 2 2\n1 1 1\n2 2 1\n", -1);
   const struct cli_run *run = CLI_RUN("bench", path, "--quick", "--level=0", "--threads=1", "--json");
-  json_t *report = parse(run->out);
-  tap_ok(run->status == 0 && json_integer_value(json_object_get(report, "rows")) == 2 &&
-             strstr(text_of(report, "matrix"), "/unit\xef\xbf\xbd.mtx") &&
-             json_is_null(json_object_get(report, "last_residual")) &&
-             json_is_null(json_object_get(json_object_get(report, "times"), "orthogonalise")) &&
-             strstr(text_of(json_object_get(report, "not_measured"), "orthogonalise"), "ended before"),
-         "bench --json has a name that is no UTF-8, null for what was not measured, and why");
-  tap_note("%s", run->err);
+  json_t *report = parse_json(run->out);
+  check_run(run,
+            run->status == 0 && number_at(report, "rows") == 2 &&
+                strstr(text_at(report, "matrix"), "/unit\xef\xbf\xbd.mtx") && is_null(report, "last_residual") &&
+                is_null(json_object_get(report, "times"), "orthogonalise") &&
+                strstr(text_at(json_object_get(report, "not_measured"), "orthogonalise"), "ended before"),
+            "bench --json has a name that is not UTF-8, and null with a reason for what was not measured");
   json_decref(report);
   run = CLI_RUN("bench", "poisson2d:8x8", "--quick", "--level=1", "--threads=1", "--block=2", "--rtol=1e-6", "--json");
-  report = parse(run->out);
+  report = parse_json(run->out);
   const json_t *whole = json_object_get(json_object_get(report, "whole"), "bicgstab");
-  tap_ok(run->status == 0 && json_integer_value(json_object_get(report, "block")) == 2 &&
-             json_number_value(json_object_get(json_object_get(report, "times"), "update")) > 0 &&
-             json_number_value(json_object_get(whole, "iterations")) > 0 &&
-             json_number_value(json_object_get(whole, "solve")) > 0,
-         "bench --rtol times whole solves, with the block size asked for");
-  tap_note("%s", run->err);
+  check_run(run,
+            run->status == 0 && number_at(report, "block") == 2 &&
+                number_at(json_object_get(report, "times"), "update") > 0 && number_at(whole, "iterations") > 0 &&
+                number_at(whole, "solve") > 0,
+            "bench --rtol times whole solves, with the block size asked for");
   json_decref(report);
   run = CLI_RUN("bench", "poisson2d:8x8", "--quick", "--level=1", "--threads=1", "--json",
                 "--set=precond=paric,sweep-mode=asynchronous,sweep-order=random,sweeps=7");
-  report = parse(run->out);
+  report = parse_json(run->out);
   const json_t *sweeps = json_object_get(report, "sweeps");
-  tap_ok(run->status == 0 && json_integer_value(json_object_get(sweeps, "count")) == 7 &&
-             json_real_value(json_object_get(sweeps, "residual_after")) <
-                 1e-3 * json_real_value(json_object_get(sweeps, "residual_before")),
-         "bench --set takes options of the library, those for experiments too");
+  tap_ok(run->status == 0 && number_at(sweeps, "count") == 7 &&
+             number_at(sweeps, "residual_after") < 1e-3 * number_at(sweeps, "residual_before"),
+         "bench --set takes options of the library, and those for experiments");
   json_decref(report);
   const char *const wrong[] = {"--set=level=1",      "--set=precond",     "--set=sweep-order=up", "--set=sweep=1",
                                "--set=ordering=rcm", "--set=damping=0.5", "--set=parts=2"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     run = CLI_RUN("bench", "poisson2d:8x8", wrong[i]);
-    tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench"), "bench refuses %s: %s", wrong[i], run->err);
+    tap_ok(is_refused(run, "bench", ""), "bench refuses %s: %s", wrong[i], run->err);
   }
-  run = CLI_RUN("bench", "poisson2d:8x8", "--device=gpu");
-  tap_ok(run->status == 2 && cli_is_one_sentence(run, "bench"), "bench refuses a device that there is not: %s",
-         run->err);
+  expect_refused(CLI_RUN("bench", "poisson2d:8x8", "--device=gpu"), "bench", "", "bench refuses an unknown device");
   run = CLI_RUN("bench", "poisson2d:8x8", "--quick", "--level=0", "--threads=1", "--device=cpu,cuda", "--json");
-  tap_ok(run->status == 0 || (run->status == 3 && strchr(run->err, '\n') == run->err + strlen(run->err) - 1),
-         "bench --device cpu,cuda runs, or says in one sentence why not");
-  tap_note("%s", run->err);
+  check_run(run, run->status == 0 || (run->status == 3 && strchr(run->err, '\n') == run->err + strlen(run->err) - 1),
+            "bench --device cpu,cuda runs, or says in one sentence why not");
 }
 
 static void test_reference(void)
 {
 #ifdef HAVE_SUITESPARSE
   const struct cli_run *run = CLI_RUN("solve", "poisson2d:15x15", "--block=2", "--rtol=1e-12", "--reference", "--json");
-  json_t *report = parse(run->out);
+  json_t *report = parse_json(run->out);
   const json_t *reference = json_object_get(report, "reference");
-  double difference = json_number_value(json_object_get(reference, "difference"));
-  double residual = json_number_value(json_object_get(reference, "residual"));
-  double rcond = json_number_value(json_object_get(reference, "rcond"));
+  double difference = number_at(reference, "difference");
+  double residual = number_at(reference, "residual");
+  double rcond = number_at(reference, "rcond");
   /* The condition number of this matrix is about 100. */
   tap_ok(run->status == 0 && difference < 1e-10 && residual < 1e-13 && rcond > 1e-3,
          "--reference agrees: difference %g, residual %g, rcond %g", difference, residual, rcond);
   json_decref(report);
-  const char *path = tap_write("rank.mtx",
-                               "%%MatrixMarket matrix coordinate real general\n"
-                               "2 2 4\n1 1 1\n1 2 1\n2 1 1\n2 2 1\n",
-                               -1);
+  const char *path = tap_write("rank.mtx", GENERAL "2 2 4\n1 1 1\n1 2 1\n2 1 1\n2 2 1\n", -1);
   run = CLI_RUN("solve", path, "--precond=none", "--reference");
   tap_ok(strstr(run->out, "singular"), "--reference says that a matrix is singular");
-  path = tap_write("nothing.mtx", "%%MatrixMarket matrix coordinate real general\n0 0 0\n", -1);
+  path = tap_write("nothing.mtx", GENERAL "0 0 0\n", -1);
   run = CLI_RUN("solve", path, "--rhs=ones", "--reference", "--json");
-  report = parse(run->out);
+  report = parse_json(run->out);
   reference = json_object_get(report, "reference");
-  tap_ok(run->status == 0 && json_is_false(json_object_get(reference, "singular")) &&
-             json_is_real(json_object_get(reference, "difference")) &&
-             json_real_value(json_object_get(reference, "difference")) == 0,
-         "--reference of a matrix without rows differs by 0");
-  tap_note("%s", run->err);
+  check_run(run,
+            run->status == 0 && json_is_false(json_object_get(reference, "singular")) &&
+                json_is_real(json_object_get(reference, "difference")) && number_at(reference, "difference") == 0,
+            "--reference of a matrix without rows differs by 0");
   json_decref(report);
 #else
   tap_skip("built without SuiteSparse", "--reference agrees");

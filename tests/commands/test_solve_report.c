@@ -1,5 +1,5 @@
-/* The report of solve with values of a method that it does not know: each is a line of the text and a key of the JSON
- * object, whatever its name and whatever its number. */
+/* The report of solve with values of a method that it does not know. Each value is a line of the text and a key of the
+ * JSON object, whatever its name and number. */
 #include "config.h"
 
 #include "tests/support/problem.h"
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #ifdef HAVE_JANSSON
-#include <jansson.h>
+#include "tests/support/json_values.h"
 #endif
 
 static karst_value values[] = {{.name = "levels_lower", .unit = "level sets", .number = 7},
@@ -58,36 +58,29 @@ static void test_text(const struct solve_report *report)
 {
   char *text = output_of(print_text, NULL, report);
   tap_ok(strstr(text, "level sets: 7 lower, 0 upper") != NULL, "a value that the report knows is in its sentence");
-  tap_ok(!strstr(text, "levels_lower"), "and in no line of its own");
+  tap_ok(!strstr(text, "levels_lower"), "a value that the report knows has no line of its own");
   tap_ok(strstr(text, "\ncells       1234567 cells\n") && strstr(text, "\nhuge        1e+300\n") &&
              strstr(text, "\nerror       0.25\n"),
-         "the others have one each, with the unit");
+         "each other value has a line, with its unit");
   tap_ok(strstr(text, "\nlost        not finite\n") && strstr(text, "\nendless     not finite Pa\n"),
-         "in words where a number is none");
+         "a number that is not finite is in words");
   tap_ok(strstr(text, "\ncoarse_method direct\\x1b[2J \\xff\n") != NULL, "texts are safe for a terminal");
   tap_ok(strstr(text, "\nshifted     never\n") && !strstr(text, "pivot blocks"),
          "a text where the report knows a number is a line too");
   tap_ok(strstr(text, "\nfallbacks   3 times\n") && !strstr(text, "sweeps  "),
-         "and what belongs to sweeps without any");
+         "a value of sweeps has a line if there are no sweeps");
   free(text);
 }
 
 #ifdef HAVE_JANSSON
-/* Whether the object has the key, with a number. */
-static bool is_number(const json_t *object, const char *key, double number)
-{
-  const json_t *value = json_object_get(object, key);
-  return json_is_number(value) && json_number_value(value) == number;
-}
-
-static bool is_null(const json_t *object, const char *key) { return json_is_null(json_object_get(object, key)); }
+/* Whether the object has the key, with this number. */
+static bool is_number(const json_t *object, const char *key, double number) { return number_at(object, key) == number; }
 
 static json_t *parse(const karst_context *context, const struct solve_report *report)
 {
   char *text = output_of(solve_print_json, context, report);
-  json_error_t error;
-  json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-  tap_ok(object != NULL, "the report is JSON and has no key twice%s%s", object ? "" : ": ", object ? "" : error.text);
+  json_t *object = parse_json(text);
+  tap_ok(object != NULL, "the report is JSON and has no key twice");
   free(text);
   return object;
 }
@@ -98,17 +91,16 @@ static void test_json(const struct solve_report *report)
   tap_ok(is_number(object, "levels_lower", 7) && is_number(object, "cells", 1234567) &&
              is_number(object, "huge", 1e300) && json_is_integer(json_object_get(object, "cells")),
          "a value is under its name");
-  tap_ok(is_null(object, "lost") && is_null(object, "endless"), "one that is not finite is null");
-  tap_ok(strcmp(json_string_value(json_object_get(object, "coarse_method")), "direct\x1b[2J \xef\xbf\xbd") == 0,
-         "a text is UTF-8");
+  tap_ok(is_null(object, "lost") && is_null(object, "endless"), "a value that is not finite is null");
+  tap_ok(strcmp(text_at(object, "coarse_method"), "direct\x1b[2J \xef\xbf\xbd") == 0, "a text is made UTF-8");
   tap_ok(is_number(object, "iterations", 12) && is_number(object, "precond_iterations", 2.5),
-         "a name that the report has besides gets another");
+         "a name that the report uses itself gets a prefix");
   tap_ok(!json_object_get(object, "error") && is_number(object, "precond_error", 0.25) &&
              is_number(object, "precond_precond_error", 0.5),
-         "and so does a key of errors");
+         "a key of errors gets a prefix");
   tap_ok(is_number(object, "levels_upper", 0) && is_null(object, "trisolve_used") && is_null(object, "ilu_residual") &&
              is_number(object, "fallbacks", 3),
-         "keys that are always there are 0 or null without a value");
+         "keys that are always present are 0 or null without a value");
   json_decref(object);
 }
 
@@ -121,29 +113,19 @@ static void test_json_without_values(struct solve_report report)
   json_t *object = parse(NULL, &report);
   bool right = true;
   for (int i = 0; i < 4; i++) right = right && is_number(object, counts[i], 0) && is_null(object, others[i]);
-  tap_ok(right, "a method that reports nothing leaves the keys that programs read");
+  tap_ok(right, "the keys that programs read are present for a method that reports nothing");
   json_decref(object);
 }
 
-/* Sets values under names, the last NULL. */
-static void set(karst_context *context, karst_options *options, const char *const (*pair)[2])
-{
-  for (; (*pair)[0]; pair++) tap_need(context, karst_options_set(options, (*pair)[0], (*pair)[1]), (*pair)[0]);
-}
-
-/* The last test: it changes the options. */
+/* This is the last test, because it changes the options. */
 static void test_options_inside(karst_context *context, struct solve_report report)
 {
   json_t *object = parse(NULL, &report);
   tap_ok(!json_object_get(object, "second_level"), "without two-stage its stages have no options");
   json_decref(object);
-  set(context, report.settings->options,
-      (const char *const[][2]){{"precond", "two-stage"},
-                               {"second.level", "3"},
-                               {"first", "two-stage"},
-                               {"first.second.shift", "0.5"},
-                               {"level", "7"},
-                               {NULL}});
+  const char *const *pair = PAIRS("precond", "two-stage", "second.level", "3", "first", "two-stage",
+                                  "first.second.shift", "0.5", "level", "7");
+  for (; pair[0]; pair += 2) tap_need(context, karst_options_set(report.settings->options, pair[0], pair[1]), pair[0]);
   karst_value residual = {.name = "second_ilu_residual", .unit = "", .number = 0.75};
   report.values = (struct tool_values){1, &residual};
   object = parse(NULL, &report);
@@ -151,7 +133,7 @@ static void test_options_inside(karst_context *context, struct solve_report repo
              is_number(object, "first_second_shift", 0.5),
          "the options of stages have keys, at any depth");
   tap_ok(!json_object_get(object, "first_rtol") && !json_object_get(object, "first_second_first"),
-         "and no others than they have");
+         "stages have no keys for options that they lack");
   tap_ok(is_number(object, "second_ilu_residual", 0.75), "a value that a stage reports replaces its option");
   json_decref(object);
   char *text = output_of(print_text, NULL, &report);
@@ -161,7 +143,7 @@ static void test_options_inside(karst_context *context, struct solve_report repo
 }
 #endif
 
-/* Reports some numbers as unknown, such as those of a GPU without memory for the copy. */
+/* A profile with unknown numbers, as of a GPU without memory for the copy. */
 static const struct solve_profile profile = {.copy = 0,
                                              .time_update = 0.25,
                                              .time_solve = 0.75,
@@ -183,7 +165,7 @@ static void test_profile(struct solve_report report, struct solve_settings setti
              strstr(text, "          375.000  37.5%                   between the operations\n"),
          "a profile has a line for each operation, and dashes for what is not known");
   tap_ok(strstr(text, "       12    375.000  75.0%  multiply<3>\n") && strstr(text, "25.0%  dots\\x1b\n"),
-         "and one for each kernel");
+         "a profile has a line for each kernel");
   free(text);
 #ifdef HAVE_JANSSON
   json_t *object = parse(NULL, &report), *told = json_object_get(object, "profile");
@@ -193,12 +175,12 @@ static void test_profile(struct solve_report report, struct solve_settings setti
   tap_ok(is_null(told, "copy_bandwidth") && is_number(told, "update", 0.25) && is_number(row, "bandwidth", 10) &&
              is_null(row, "share") && is_null(scalars, "bytes") && is_null(scalars, "bandwidth") &&
              is_number(kernel, "launches", 12) && is_number(kernel, "seconds", 0.375),
-         "and as JSON, with null for what is not known");
+         "a profile in JSON has null for what is not known");
   json_decref(object);
 #endif
 }
 
-/* A method that a program registers reports values, one of them under a name that auto uses. */
+/* A registered method reports a value under a name that auto uses. */
 static karst_status boast(karst_precond *p)
 {
   return karst_precond_put_text(p, "auto_choice", "--precond jacobi --level 9");
@@ -218,7 +200,7 @@ static karst_status copy(karst_precond *p, const karst_vector *r, karst_vector *
 
 static void drop(karst_precond *p) { (void)p; }
 
-/* Its options are in JSON as those of the library, and its values change no option in effect. */
+/* The options of a registered method are in JSON as those of the library, and its values change no option in effect. */
 static void test_registered(struct solve_report report, struct solve_settings settings)
 {
   static const karst_option rows[] = {
@@ -235,8 +217,7 @@ static void test_registered(struct solve_report report, struct solve_settings se
   karst_solver *solver;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   tap_need(context, karst_precond_register(context, &method), "method");
-  tap_need(context, karst_options_create(context, &settings.options), "options");
-  tap_need(context, karst_options_set(settings.options, "precond", "boaster"), "precond");
+  settings.options = options_of(context, PAIRS("precond", "boaster"));
   karst_matrix *A = matrix_from(context, "poisson2d:3x3", 1);
   tap_need(context, karst_solver_create(context, settings.options, &solver), "solver");
   tap_need(context, karst_solver_setup(solver, A), "set-up");
@@ -244,7 +225,7 @@ static void test_registered(struct solve_report report, struct solve_settings se
   const int made = tool_effective_options(context, settings.options, solver, &report.effective);
   tap_ok(made == TOOL_GO_ON && strcmp(tool_option_text(report.effective, "precond"), "boaster") == 0 &&
              tool_option_number(report.effective, "level") == 0,
-         "a value of auto's name that another method reports chooses nothing");
+         "a value that another method reports under auto's name changes no option");
 #ifdef HAVE_JANSSON
   json_t *object = parse(context, &report);
   tap_ok(is_number(object, "boasts", 4), "the JSON report has the options of registered methods");

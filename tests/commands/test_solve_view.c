@@ -1,13 +1,9 @@
-/* The options --view and --monitor of solve: what was chosen, and the residual as it goes. */
+/* The options --view and --monitor of solve: the options in effect, and the residual of each iteration. */
 #include "config.h"
 
-#include "tests/support/cli.h"
-#include "tests/support/refusal.h"
+#include "tests/support/commands.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+/* Whether the view in the text has a line of this name with this value. */
 static bool has_line(const char *text, const char *name, const char *value)
 {
   char line[256];
@@ -31,48 +27,48 @@ static void test_view(void)
          "--view follows the report, with the matrix and the device");
   tap_ok(has_line(text, "solver", "bicgstab (chosen by auto)") && has_line(text, "ordering", "natural (default)") &&
              has_line(text, "scale", "none (default)"),
-         "it has what is as it was");
-  tap_ok(has_line(text, "level", "2") && has_line(text, "rtol", "1e-6"), "and what was chosen");
+         "--view marks options that auto chose or that are at their defaults");
+  tap_ok(has_line(text, "level", "2") && has_line(text, "rtol", "1e-6"), "--view has the options that were given");
   tap_ok(!strstr(strstr(text, "\nview:"), " sweep-mode") && !strstr(strstr(text, "\nview:"), "damping") &&
              !strstr(strstr(text, "\nview:"), "rrb-levels"),
-         "but no option that the methods do not read");
-  tap_ok(has_line(text, "levels_lower", "33 level sets"), "values of the methods");
+         "--view has no option that the methods do not read");
+  tap_ok(has_line(text, "levels_lower", "33 level sets"), "--view has the values that the methods report");
   tap_ok(strstr(text, "  order                        33 levels of at most 3 block rows; triangular solves move "),
-         "and what the order costs");
+         "--view has what the order costs");
   run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--ordering", "tiles", "--tile-size", "9");
   tap_ok(has_line(run->out, "tile-size", "9") &&
              strstr(run->out, " block rows; 9 tiles in 2 colours, 2 levels of tiles;"),
-         "with its tiles, if there are any");
+         "--view has the tiles of the order");
   static const char *const without[] = {"--precond=jacobi", "--precond=fgbilu", "--trisolve=jacobi"};
   for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
     run = CLI_RUN("solve", "poisson2d:9x9", "--view", without[i]);
     tap_ok(run->status == 0 && strstr(run->out, "\nview:") && !strstr(run->out, "\n  order  "),
-           "nothing of an order where no triangular solves go by level sets: %s", without[i]);
+           "--view has no order if no triangular solve goes by level sets: %s", without[i]);
   }
   run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--precond=two-stage", "--second=dilu");
   tap_ok(run->status == 0 && strstr(run->out, "\n  order                        17 levels of "),
-         "but where those of a stage do");
+         "--view has the order of a stage's triangular solves");
   run = CLI_RUN("solve", "poisson2d:1x1", "--view", "--ordering=colour");
   tap_ok(
       strstr(run->out, " order                        1 level of at most 1 block row; 1 tile in 1 colour, 1 level of "),
-      "one is one");
+      "--view uses the singular for one level");
   run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--rtol", "1e-08");
-  tap_ok(has_line(run->out, "rtol", "1e-08 (default)"), "a default in other words is one");
+  tap_ok(has_line(run->out, "rtol", "1e-08 (default)"), "a default in another form is marked as the default");
   run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--solver", "cg", "--precond", "two-stage", "--solver", "gmres",
                 "--second.level", "3", "--first", "dilu");
   tap_ok(has_line(run->out, "first", "dilu") && has_line(run->out, "second", "iluk (default)") &&
              has_line(run->out, "second.level", "3") && !has_line(run->out, "level", "0 (default)"),
-         "stages have their own options");
+         "--view has the options of stages");
   run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--quiet");
-  tap_ok(run->status == 0 && !*run->out, "--quiet has no view");
+  tap_ok(run->status == 0 && !*run->out, "--quiet prints no view");
   run = CLI_RUN("solve", "poisson2d:9x9");
-  tap_ok(run->status == 0 && !strstr(run->out, "view"), "nor has a run that does not ask for it");
+  tap_ok(run->status == 0 && !strstr(run->out, "view"), "a run without --view prints no view");
 #ifdef HAVE_JANSSON
   run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--json");
-  tap_ok(run->status == 2 && strstr(run->err, "--view cannot be used with --json"), "JSON has all options already: %s",
+  tap_ok(run->status == 2 && strstr(run->err, "--view cannot be used with --json"), "--view with --json is refused: %s",
          run->err);
 #else
-  tap_skip("built without jansson", "JSON has all options already");
+  tap_skip("built without jansson", "--view with --json is refused");
 #endif
 }
 
@@ -84,22 +80,22 @@ static void test_auto(void)
          "the report has auto's choice");
   tap_ok(has_line(run->out, "precond", "iluk (chosen by auto)") && has_line(run->out, "level", "1 (chosen by auto)") &&
              has_line(run->out, "ordering", "natural (default)") && has_line(run->out, "auto-learn", "no"),
-         "and so has the view, with what auto was given");
+         "the view has auto's choice, and the options that auto was given");
   run = CLI_RUN("solve", "poisson2d:20x20", "--precond", "auto", "--view");
   tap_ok(run->status == 0 && strstr(run->out, "\nprecond     auto: rrb, ordering natural, scale none\n") &&
              has_line(run->out, "rrb-levels", "0 (default)") && !strstr(strstr(run->out, "\nview:"), " level "),
-         "a choice without a level has none");
+         "the report of a choice without a level has no level");
   run = CLI_RUN("solve", "poisson2d:20x20", "--precond", "auto", "--level", "3", "--ordering", "natural", "--view");
   tap_ok(run->status == 0 && has_line(run->out, "level", "3") && has_line(run->out, "ordering", "natural (default)"),
-         "what was given is not of its choice");
+         "an option that was given is not marked as chosen");
   run = CLI_RUN("solve", "poisson2d:9x9", "--solver", "bicgstab", "--precond", "dilu");
   tap_ok(run->status == 0 && strstr(run->out, "\nsolver      bicgstab, rtol ") &&
              strstr(run->out, "\nprecond     dilu, ordering natural"),
-         "the report speaks of no option that the methods do not read");
+         "the report has no option that the methods do not read");
   run = CLI_RUN("solve", "poisson2d:9x9", "--solver", "orthomin", "--precond", "two-stage", "--second.level", "2");
   tap_ok(run->status == 0 && strstr(run->out, "\nsolver      orthomin(30), rtol ") &&
              strstr(run->out, "\nprecond     two-stage: jacobi, then iluk of level 2, ordering"),
-         "stages have their levels");
+         "the report has the levels of stages");
 }
 
 static void test_nonsense(void)
@@ -119,40 +115,30 @@ static void test_nonsense(void)
                {"--device", "cuda:4711", "device \"cuda:4711\" is unknown: cpu, cuda or cuda:N, N from 0 to 999"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const struct cli_run *run = CLI_RUN("solve", "poisson2d:5x4", cases[i].option, cases[i].more);
-    tap_ok(run->status == 2 && cli_is_one_sentence(run, "solve") && strstr(run->err, cases[i].says), "%s %s: %s",
-           cases[i].option, cases[i].more ? cases[i].more : "", run->err);
+    tap_ok(is_refused(run, "solve", cases[i].says), "%s %s: %s", cases[i].option, cases[i].more ? cases[i].more : "",
+           run->err);
   }
-}
-
-static int count_lines(const char *text, const char *with)
-{
-  int count = 0;
-  for (; (text = strstr(text, with)); text++) count++;
-  return count;
 }
 
 static void test_monitor(void)
 {
   const struct cli_run *run = CLI_RUN("solve", "poisson2d:9x9", "--monitor", "--repeat", "2");
-  const char *iterations = strstr(run->out, "\niterations  ");
-  const int count = iterations ? atoi(iterations + 13) : -1;
-  tap_ok(run->status == 0 && count > 3 && count_lines(run->err, "residual norm") == count + 1 &&
+  const int count = (int)number_after(run->out, "\niterations  ");
+  tap_ok(run->status == 0 && count > 3 && count_of(run->err, "residual norm") == count + 1 &&
              strncmp(run->err, "     0  residual norm 9.0000", 28) == 0,
          "--monitor prints a line for the start and each iteration of the first solve, on standard error");
-  tap_ok(!strstr(run->out, "residual norm "), "and none on standard output");
+  tap_ok(!strstr(run->out, "residual norm "), "--monitor prints nothing on standard output");
   run = CLI_RUN("solve", "poisson2d:9x9", "--monitor", "--quiet");
-  tap_ok(run->status == 0 && !*run->out && count_lines(run->err, "residual norm") == count + 1, "with --quiet too");
+  tap_ok(run->status == 0 && !*run->out && count_of(run->err, "residual norm") == count + 1,
+         "--monitor prints with --quiet");
 #ifdef HAVE_JANSSON
   run = CLI_RUN("solve", "poisson2d:9x9", "--monitor", "--json");
-  tap_ok(run->status == 0 && run->out[0] == '{' && count_lines(run->err, "residual norm") == count + 1,
-         "and with --json");
+  tap_ok(run->status == 0 && run->out[0] == '{' && count_of(run->err, "residual norm") == count + 1,
+         "--monitor prints with --json");
 #endif
-  char history[512];
-  snprintf(history, sizeof history, "%s", tap_scratch("history"));
+  const char *history = scratch_path("history");
   run = CLI_RUN("solve", "poisson2d:9x9", "--monitor", "--history", history);
-  static char text[65536];
-  text[slurp(history, text, sizeof text - 1)] = '\0';
-  tap_ok(run->status == 0 && count_lines(text, "\n") == count + 2, "beside a history");
+  tap_ok(run->status == 0 && count_of(file_text(history), "\n") == count + 2, "--monitor leaves --history as it is");
 }
 
 int main(void)
