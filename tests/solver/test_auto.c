@@ -2,35 +2,30 @@
  * messages. */
 #include "config.h"
 
-#include "tests/support/auto_solver.h"
+#include "tests/support/auto_steps.h"
 #include "tests/support/cli.h"
 #include "tests/support/failing_allocator.h"
 #include "tests/support/machines.h"
 #include "solver/auto/auto.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-/* cpu, cuda: what is chosen on each. */
+/* Checks the choice, cpu on a CPU and cuda on a GPU, and that it converges. */
 static void expect(karst_context *context, const char *spec, int block, const char *const (*given)[2], const char *cpu,
                    const char *cuda)
 {
   struct problem p = problem_from(context, spec, block, 0);
-  karst_solver *solver = make_solver(&p, given);
+  karst_solver *solver = set_up(&p, given);
   char choice[VALUE], reason[VALUE];
   const char *expected = karst_context_is_host(context) ? cpu : cuda;
-  tap_need(context, karst_solver_setup(solver, p.A), "setup");
   text_of(solver, "auto_choice", choice);
   text_of(solver, "auto_reason", reason);
   const bool right = strcmp(choice, expected) == 0;
   if (!tap_ok(right && strlen(reason) > 10, "%s: %s", spec, expected)) tap_note("it is %s: %s", choice, reason);
-  const karst_result result = problem_solve(&p, solver);
-  tap_ok(result.reason > 0, "it converges");
-  karst_solver_destroy(solver);
-  problem_destroy(&p);
+  tap_ok(problem_solve(&p, solver).reason > 0, "%s: the choice converges", spec);
+  finish(&p, solver);
 }
 
 /* A choice with the ordering of little fill: that of this build. */
@@ -73,35 +68,32 @@ static void test_respect(karst_context *context)
          "--precond iluk --level 0 --ordering tiles");
 }
 
-/* The rule would speak of levels that it has not chosen. */
+/* The reason must not name levels, because the rule has chosen none. */
 static void test_given_level(karst_context *context)
 {
   struct problem p = problem_from(context, "poisson3d:16x16x16", 0, 0);
-  karst_solver *solver = make_solver(&p, GIVEN({"level", "0"}));
+  karst_solver *solver = set_up(&p, GIVEN({"level", "0"}));
   char reason[VALUE];
-  tap_need(context, karst_solver_setup(solver, p.A), "setup");
   text_of(solver, "auto_reason", reason);
-  tap_ok(strcmp(reason, "the level is given") == 0, "of a given level: %s", reason);
-  karst_solver_destroy(solver);
-  problem_destroy(&p);
+  tap_ok(strcmp(reason, "the level is given") == 0, "the reason says that the level is given: %s", reason);
+  finish(&p, solver);
 }
 
-/* Makes a 27-point Laplacian with the absolute values of its entries, of which the last is a diagonal: times last. */
+/* Makes a 27-point Laplacian with the absolute values of its entries. Its last entry is multiplied by last. */
 static karst_matrix *make_strong(karst_context *context, const char *spec, double last)
 {
-  karst_matrix *A;
-  tap_need(context, karst_gallery_create(context, spec, 0, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, spec, 0);
   const int64_t blocks = karst_matrix_blocks(A);
-  double *value = calloc((size_t)blocks, sizeof *value);
-  for (int64_t k = 0; k < blocks; k++) value[k] = fabs(karst_matrix_value(A)[k]);
-  value[blocks - 1] *= last; /* its columns ascend */
+  double *value = values_on_host(A);
+  for (int64_t k = 0; k < blocks; k++) value[k] = fabs(value[k]);
+  value[blocks - 1] *= last; /* the last diagonal entry, because columns ascend */
   tap_need(context, karst_matrix_update_values(A, value), "values");
   free(value);
   return A;
 }
 
-/* Couplings that are not those of a diffusion, in few rows on few diagonals: level 2 is needed all the same. With a
- * diagonal of 0, which orderings for little fill would leave so, the order is the natural one. */
+/* Strong couplings unlike those of a diffusion, in few rows on few diagonals, need level 2. If a diagonal entry is 0,
+ * the order is the natural one, because orderings for little fill would leave the 0. */
 static void test_strong_couplings(void)
 {
   const karst_auto_freedom freedom = {.precond = true, .level = true, .grid = true};
@@ -124,7 +116,7 @@ static void test_strong_couplings(void)
   karst_context_destroy(context);
 }
 
-/* What the rules of a GPU choose, seen from the host. */
+/* The choices of the rules of a GPU, computed on the host. */
 static void test_device_rules(void)
 {
   static const struct {
@@ -149,19 +141,18 @@ static void test_device_rules(void)
     const karst_auto_freedom freedom = {
         .precond = true, .level = true, .grid = true, .rrb = expected[i].rrb, .recurs = expected[i].recurs};
     karst_auto_ladder ladder;
-    karst_matrix *A;
-    tap_need(context, karst_gallery_create(context, expected[i].spec, expected[i].block, &A, NULL), "matrix");
+    karst_matrix *A = matrix_from(context, expected[i].spec, expected[i].block);
     tap_need(context, karst_auto_rules(A, machine_of(false), &freedom, &ladder), "rules");
     const karst_auto_rung *rung = &ladder.rung[ladder.start];
     tap_ok(strcmp(rung->precond->name, expected[i].precond) == 0 && rung->level == expected[i].level,
            "on a GPU %s has %s (%d)", expected[i].spec, rung->precond->name, rung->level);
-    tap_ok(ladder.start + 1 < ladder.count, "and can climb from it");
+    tap_ok(ladder.start + 1 < ladder.count, "the ladder has a rung above the choice for %s", expected[i].spec);
     karst_matrix_destroy(A);
   }
   karst_context_destroy(context);
 }
 
-/* On a GPU iluk is in tiles where its level sets would take most of an iteration, and all that is given allows it. */
+/* On a GPU iluk is in tiles if its level sets would take most of an iteration and the given options allow tiles. */
 static void test_device_tiles(void)
 {
   static const struct {
@@ -191,9 +182,8 @@ static void test_device_tiles(void)
                                         .level_sets = expected[i].level_sets,
                                         .tile_size = expected[i].tile_size};
     karst_auto_ladder ladder;
-    karst_matrix *A;
+    karst_matrix *A = matrix_from(context, expected[i].spec, expected[i].block);
     int lowest = 0;
-    tap_need(context, karst_gallery_create(context, expected[i].spec, expected[i].block, &A, NULL), "matrix");
     tap_need(context, karst_auto_rules(A, machine_of(expected[i].host), &freedom, &ladder), "rules");
     while (strcmp(ladder.rung[lowest].precond->name, "iluk") != 0) lowest++;
     const karst_auto_rung *rung = &ladder.rung[lowest], *start = &ladder.rung[ladder.start];
@@ -205,7 +195,7 @@ static void test_device_tiles(void)
   karst_context_destroy(context);
 }
 
-/* The ordering auto leaves the choice to the preconditioner auto, and triangular solves by tiles need tiles. */
+/* With the ordering auto the preconditioner auto chooses the order, and triangular solves by tiles need tiles. */
 static void test_orders(karst_context *context)
 {
   const char *const by_tiles = "--precond iluk --level 1 --ordering tiles";
@@ -225,10 +215,10 @@ static void test_found_grid(void)
   const karst_auto_freedom freedom = {.precond = true, .level = true, .grid = true};
   karst_auto_ladder ladder;
   karst_context *context;
-  karst_matrix *A, *plain;
+  karst_matrix *plain;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   karst_options *given = make_options(context, NULL);
-  tap_need(context, karst_gallery_create(context, "poisson3d:10x8x7", 2, &A, NULL), "matrix");
+  karst_matrix *A = matrix_from(context, "poisson3d:10x8x7", 2);
   tap_need(context,
            karst_matrix_create(context, karst_matrix_block_rows(A), 2, karst_matrix_row_start(A),
                                karst_matrix_column(A), karst_matrix_value(A), KARST_COPY, &plain),
@@ -238,16 +228,16 @@ static void test_found_grid(void)
   karst_auto choice = {.ladder = ladder, .at = ladder.start, .best = ladder.start, .fallback = -1};
   tap_ok(karst_auto_refuse(&choice) && strcmp(choice.ladder.rung[choice.at].precond->name, "iluk") == 0 &&
              choice.ladder.rung[choice.at].level == 0,
-         "where set-up does not agree, ILU(0) takes its place");
-  tap_ok(!karst_auto_refuse(&choice), "and no other choice asks less of a matrix");
+         "if set-up refuses the choice, ILU(0) replaces it");
+  tap_ok(!karst_auto_refuse(&choice), "no choice has fewer requirements than ILU(0)");
   choice = (karst_auto){.given = given, .ladder = ladder, .at = ladder.start, .best = ladder.start, .fallback = -1};
   tap_ok(karst_auto_begin_at(&choice, &(karst_auto_rung){&karst_precond_iluk, "natural", 0}) &&
              strcmp(choice.ladder.rung[choice.at].precond->name, "iluk") == 0 &&
              choice.ladder.rung[choice.at].level == 0 &&
              strcmp(choice.ladder.rung[choice.at - 1].precond->name, "fgbilu") == 0,
-         "an analysis of that ILU(0) is one of auto's choices, too");
+         "an analysis of that ILU(0) is one of auto's choices");
   tap_ok(!karst_auto_begin_at(&choice, &(karst_auto_rung){karst_precond_find(context, "parilu"), "natural", 0}),
-         "one of parilu is not");
+         "an analysis of parilu is not one of auto's choices");
   karst_options_destroy(given);
   karst_matrix_destroy(A);
   karst_matrix_destroy(plain);
@@ -258,10 +248,9 @@ static void test_found_grid(void)
 static void test_hub(karst_context *context)
 {
   enum { ROWS = 600 };
-  karst_index *start = calloc(ROWS + 1, sizeof *start), *column = calloc(3 * ROWS, sizeof *column), n = 0;
-  double *value = calloc(3 * (size_t)ROWS, sizeof *value);
+  karst_index *start = tap_memory(ROWS + 1, sizeof *start), *column = tap_memory(3 * ROWS, sizeof *column), n = 0;
+  double *value = tap_memory(3 * ROWS, sizeof *value);
   karst_matrix *A;
-  struct problem p = {.context = context};
   char choice[VALUE];
   for (karst_index i = 0; i < ROWS; i++) {
     for (karst_index j = 0; j < ROWS; j++) {
@@ -272,15 +261,13 @@ static void test_hub(karst_context *context)
     start[i + 1] = n;
   }
   tap_need(context, karst_matrix_create(context, ROWS, 1, start, column, value, KARST_COPY, &A), "matrix");
-  p.A = A;
-  karst_solver *solver = make_solver(&p, NULL);
-  tap_need(context, karst_solver_setup(solver, A), "setup");
+  struct problem p = problem_of(context, A, 0);
+  karst_solver *solver = set_up(&p, NULL);
   text_of(solver, "auto_choice", choice);
   const char *expected =
       karst_context_is_host(context) ? LITTLE_FILL("--precond iluk --level 0") : "--precond jacobi --ordering natural";
-  if (!tap_ok(strcmp(choice, expected) == 0, "a hub is eliminated last, or not waited for")) tap_note("%s", choice);
-  karst_solver_destroy(solver);
-  karst_matrix_destroy(A);
+  tap_ok(strcmp(choice, expected) == 0, "a hub is eliminated last, or the choice has no order: %s", choice);
+  finish(&p, solver);
   free(start);
   free(column);
   free(value);
@@ -299,8 +286,8 @@ static void test_alone(karst_context *context)
   const char *expected = karst_context_is_host(context) ? "--precond iluk --level 1" : "--precond fgbilu";
   for (size_t i = 0; karst_precond_report(precond, i, &value); i++)
     told = told || (strcmp(value.name, "auto_choice") == 0 && strcmp(value.text, expected) == 0);
-  tap_ok(told, "alone it is %s, after an update too", expected);
-  tap_ok(karst_precond_apply(precond, p.b, p.x) == KARST_SUCCESS, "it is applied");
+  tap_ok(told, "auto alone is %s, also after an update", expected);
+  tap_ok(karst_precond_apply(precond, p.b, p.x) == KARST_SUCCESS, "auto alone is applied");
   karst_precond_destroy(precond);
   karst_options_destroy(options);
   problem_destroy(&p);
@@ -312,9 +299,8 @@ static void test_inside(karst_context *context)
   karst_solver *solver = make_solver(&p, GIVEN({"precond", "two-stage"}, {"second", "auto"}));
   const karst_status status = karst_solver_setup(solver, p.A);
   tap_ok(status == KARST_ERROR_OPTION && strstr(karst_context_error(context), "inside another"),
-         "inside another preconditioner it is refused: %s", karst_context_error(context));
-  karst_solver_destroy(solver);
-  problem_destroy(&p);
+         "auto inside another preconditioner is refused: %s", karst_context_error(context));
+  finish(&p, solver);
 }
 
 /* rrb needs symmetric values. The rules sample some rows; rows 4 and 5 are not among them. */
@@ -323,8 +309,7 @@ static void test_refusal(karst_context *context)
   struct problem p = problem_from(context, "poisson2d:40x40", 0, 0);
   karst_solver *solver = make_solver(&p, NULL);
   char choice[VALUE], reason[VALUE];
-  const int64_t entries = karst_matrix_blocks(p.A);
-  double *value = calloc((size_t)entries, sizeof *value);
+  double *value = values_on_host(p.A);
   for (karst_index i = 0; i < karst_matrix_block_rows(p.A); i++)
     for (karst_index k = karst_matrix_row_start(p.A)[i]; k < karst_matrix_row_start(p.A)[i + 1]; k++)
       value[k] = karst_matrix_column(p.A)[k] == i ? 4 : i == 4 && karst_matrix_column(p.A)[k] == 5 ? -0.5 : -1;
@@ -332,11 +317,10 @@ static void test_refusal(karst_context *context)
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
   text_of(solver, "auto_choice", choice);
   text_of(solver, "auto_reason", reason);
-  tap_ok(strstr(choice, "iluk") && strcmp(reason, "rrb has failed") == 0, "a matrix that rrb refuses: %s", choice);
-  tap_ok(problem_solve(&p, solver).reason > 0, "it is solved");
+  tap_ok(strstr(choice, "iluk") && strcmp(reason, "rrb has failed") == 0, "%s replaces rrb, which refuses", choice);
+  tap_ok(problem_solve(&p, solver).reason > 0, "the choice that replaces rrb converges");
   free(value);
-  karst_solver_destroy(solver);
-  problem_destroy(&p);
+  finish(&p, solver);
 }
 
 /* Solvers of one pattern, a kept factorization, and a set-up for another matrix. */
@@ -344,30 +328,28 @@ static void test_sharing(karst_context *context)
 {
   struct problem p = problem_from(context, "poisson3d:16x16x16", 0, 0),
                  q = problem_from(context, "poisson2d:30x30", 0, 0);
-  karst_solver *one = make_solver(&p, NULL), *other = make_solver(&p, NULL);
+  karst_solver *one = set_up(&p, NULL), *other = make_solver(&p, NULL);
   karst_analysis *analysis;
   char before[VALUE], after[VALUE];
-  tap_need(context, karst_solver_setup(one, p.A), "setup");
   tap_need(context, karst_solver_get_analysis(one, &analysis), "analysis");
-  tap_ok(karst_solver_setup_with(other, q.A, analysis) == KARST_ERROR_ARGUMENT, "another pattern is refused");
+  tap_ok(karst_solver_setup_with(other, q.A, analysis) == KARST_ERROR_ARGUMENT,
+         "an analysis of another pattern is refused");
   tap_need(context, karst_solver_setup_with(other, p.A, analysis), "setup with an analysis");
   const int iterations = problem_solve(&p, one).iterations;
-  tap_ok(problem_solve(&p, other).iterations == iterations, "what shares the analysis iterates alike");
+  tap_ok(problem_solve(&p, other).iterations == iterations,
+         "a solver that shares the analysis takes as many iterations");
   text_of(one, "auto_choice", before);
   tap_need(context, karst_solver_keep(one), "keep");
-  tap_ok(problem_solve(&p, one).iterations == iterations, "kept factors are those of before");
-  tap_ok(strcmp(text_of(one, "auto_choice", after), before) == 0, "and so is the choice");
+  tap_ok(problem_solve(&p, one).iterations == iterations, "kept factors take as many iterations as before");
+  tap_ok(strcmp(text_of(one, "auto_choice", after), before) == 0, "kept factors keep the choice");
   tap_need(context, karst_solver_setup(one, q.A), "setup");
-  tap_ok(strstr(text_of(one, "auto_choice", after), "rrb") && problem_solve(&q, one).reason > 0,
-         "set-up for another matrix chooses anew");
+  tap_ok(chooses(one, "rrb") && problem_solve(&q, one).reason > 0, "set-up for another matrix chooses again");
   karst_analysis_destroy(analysis);
-  karst_solver_destroy(one);
-  karst_solver_destroy(other);
-  problem_destroy(&p);
-  problem_destroy(&q);
+  finish(&p, other);
+  finish(&q, one);
 }
 
-static karst_status set_up(karst_context *context, void *user)
+static karst_status choose(karst_context *context, void *user)
 {
   karst_matrix *A = NULL;
   karst_options *options = NULL;
@@ -389,12 +371,12 @@ static void test_command(void)
   const struct cli_run *run = CLI_RUN("solve", "poisson3d:16x16x16", "--precond", "auto");
   tap_ok(run->status == 0 && strstr(run->out, "auto_choice --precond iluk --level 1 --ordering natural") &&
              strstr(run->out, "auto_reason ILU(1) has "),
-         "solve tells the choice and its reason");
+         "solve reports the choice and its reason");
   run = CLI_RUN("solve", "poisson3d:16x16x16", "--precond", "auto", "--auto-learn", "perhaps");
   tap_ok(run->status == 2 && strstr(run->err, "iterations|time|no"), "another way to learn is refused: %s", run->err);
 }
 
-/* When compare runs auto beside other preconditioners, it sets none of the options that auto chooses: those of iluk,
+/* When compare runs auto beside other preconditioners, it leaves the options to auto that auto chooses: those of iluk,
  * listed by the library, and the ordering. */
 static void test_left_to_auto(void)
 {
@@ -464,8 +446,8 @@ int main(void)
   test_device_rules();
   test_device_tiles();
   test_found_grid();
-  fail_each_allocation(set_up, plane, "auto for a plane");
-  fail_each_allocation(set_up, box, "auto for a box");
+  fail_each_allocation(choose, plane, "auto for a plane");
+  fail_each_allocation(choose, box, "auto for a box");
   test_command();
   test_left_to_auto();
   test_plan();

@@ -1,7 +1,7 @@
 /* test_auto_learn.c - how auto learns between updates: trials, failures, and solves that say nothing about a choice. */
 #include "config.h"
 
-#include "tests/support/auto_solver.h"
+#include "tests/support/auto_steps.h"
 #include "lib/backend/backend.h"
 #include "lib/base/context.h"
 #include "tests/support/failing_allocator.h"
@@ -12,7 +12,7 @@
 
 enum { CYCLES = 12 };
 
-/* What a loop of updates has chosen. */
+/* The choices of auto in a loop of updates. */
 struct cycle {
   char choice[CYCLES][VALUE];
   int iterations[CYCLES], changes;
@@ -21,9 +21,8 @@ struct cycle {
 
 static void run_cycles(const struct problem *p, const char *const (*given)[2], struct cycle *cycle)
 {
-  karst_solver *solver = make_solver(p, given);
+  karst_solver *solver = set_up(p, given);
   *cycle = (struct cycle){.changes = 0};
-  tap_need(p->context, karst_solver_setup(solver, p->A), "setup");
   for (int i = 0; i < CYCLES; i++) {
     if (i > 0) tap_need(p->context, karst_solver_update(solver), "update");
     cycle->iterations[i] = problem_solve(p, solver).iterations;
@@ -45,27 +44,27 @@ static void test_learning(karst_context *context)
     same = same && strcmp(one.choice[i], other.choice[i]) == 0 && one.iterations[i] == other.iterations[i];
   tap_ok(same, "each run makes the same choices, and has the same bits");
   tap_ok(one.changes >= 1 && one.changes <= 7, "some neighbours are tried: %d changes", one.changes);
-  tap_ok(strcmp(one.choice[CYCLES - 1], one.choice[CYCLES - 4]) == 0, "then it stays: %s", one.choice[CYCLES - 1]);
+  tap_ok(strcmp(one.choice[CYCLES - 1], one.choice[CYCLES - 4]) == 0, "then the choice stays: %s",
+         one.choice[CYCLES - 1]);
   run_cycles(&p, GIVEN({"auto-learn", "no"}), &still);
   tap_ok(still.changes == 0 && strcmp(still.choice[0], one.choice[0]) == 0, "auto-learn no changes nothing");
   run_cycles(&p, GIVEN({"level", "1"}), &still);
-  tap_ok(still.changes == 0, "nor are there trials where the level is given");
+  tap_ok(still.changes == 0, "a given level is not changed");
   run_cycles(&p, GIVEN({"auto-learn", "time"}), &still);
   tap_ok(still.changes <= 7 && strcmp(still.choice[0], one.choice[0]) == 0 &&
              strcmp(still.choice[CYCLES - 1], still.choice[CYCLES - 4]) == 0,
-         "auto-learn time ends too: %s", still.choice[CYCLES - 1]);
+         "the choice stays with auto-learn time too: %s", still.choice[CYCLES - 1]);
   problem_destroy(&p);
 }
 
-/* If no choice solves the system, auto assumes that the values are at fault, not the choices: the next systems are
- * solved as before. */
+/* If no choice solves the system, auto assumes that the values are bad, not the choices: the next systems are solved as
+ * before. */
 static void test_bad_step(karst_context *context)
 {
   struct problem p = problem_from(context, "poisson2d:30x30", 0, 0);
   enum { MOST = 5 * 30 * 30 };
   static double good[MOST], bad[MOST];
-  karst_solver *solver = make_solver(&p, GIVEN({"solver", "orthomin"}, {"scale", "diagonal"}));
-  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  karst_solver *solver = set_up(&p, GIVEN({"solver", "orthomin"}, {"scale", "diagonal"}));
   const int before = problem_solve(&p, solver).iterations;
   const int64_t entries = karst_matrix_entries(p.A);
   const struct karst_backend *backend = context->backend;
@@ -81,36 +80,33 @@ static void test_bad_step(karst_context *context)
     result = problem_solve(&p, solver);
   }
   tap_ok(result.reason > 0 && result.iterations <= 2 * before + 10, "after values that %s: %d iterations, before %d",
-         reason < 0 ? "none solves with" : "are hard", result.iterations, before);
-  karst_solver_destroy(solver);
-  problem_destroy(&p);
+         reason < 0 ? "no choice solves" : "are hard", result.iterations, before);
+  finish(&p, solver);
 }
 
 static void test_failures(karst_context *context)
 {
   struct problem p = problem_from(context, "poisson3d:16x16x16", 0, 0);
-  karst_solver *solver = make_solver(&p, GIVEN({"max-iterations", "2"}));
+  karst_solver *solver = set_up(&p, GIVEN({"max-iterations", "2"}));
   char choice[VALUE], reason[VALUE];
-  tap_need(context, karst_solver_setup(solver, p.A), "setup");
   tap_ok(problem_solve(&p, solver).reason == KARST_ITERATION_LIMIT, "the first choice fails");
   tap_need(context, karst_solver_update(solver), "update");
   text_of(solver, "auto_choice", choice);
   text_of(solver, "auto_reason", reason);
   const char *next = karst_context_is_host(context) ? "--precond iluk --level 2 --ordering natural"
                                                     : "--precond iluk --level 1 --ordering tiles";
-  tap_ok(strcmp(choice, next) == 0 && strstr(reason, "has failed"), "the next level takes its place: %s: %s", choice,
+  tap_ok(strcmp(choice, next) == 0 && strstr(reason, "has failed"), "the next level replaces it: %s: %s", choice,
          reason);
   for (int i = 0; i < CYCLES; i++) {
     problem_solve(&p, solver);
     tap_need(context, karst_solver_update(solver), "update");
   }
   tap_need(context, karst_solver_set_tolerances(solver, 1e-8, 0, 1000), "limits");
-  tap_ok(problem_solve(&p, solver).reason > 0, "when all have failed there is still one to solve with");
-  karst_solver_destroy(solver);
-  problem_destroy(&p);
+  tap_ok(problem_solve(&p, solver).reason > 0, "after all choices have failed auto still solves with one");
+  finish(&p, solver);
 }
 
-/* The state after a solve that says nothing about a choice. */
+/* Checks that the choice stays after solves that say nothing about it. */
 static void expect_no_change(const struct problem *p, karst_solver *solver, const char *why)
 {
   char before[VALUE], after[VALUE];
@@ -127,26 +123,22 @@ static void expect_no_change(const struct problem *p, karst_solver *solver, cons
 static void test_limits(karst_context *context)
 {
   struct problem p = problem_from(context, "poisson3d:12x12x12", 0, 0), q = problem_from(context, "jump2d:60x60", 2, 0);
-  karst_solver *solver = make_solver(&p, NULL);
-  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  karst_solver *solver = set_up(&p, NULL);
   tap_need(context, karst_solver_set_tolerances(solver, 1e-8, 0, 0), "limits");
   expect_no_change(&p, solver, "no iteration was allowed");
   tap_need(context, karst_solver_set_tolerances(solver, 0, 0, 60), "limits");
   expect_no_change(&p, solver, "a norm of zero was asked for");
-  karst_solver_destroy(solver);
-  solver = make_solver(&q, NULL);
-  tap_need(context, karst_solver_setup(solver, q.A), "setup");
+  finish(&p, solver);
+  solver = set_up(&q, NULL);
   tap_need(context, karst_solver_set_tolerances(solver, 1e-16, 0, 3000), "limits");
   const karst_result result = problem_solve(&q, solver);
   const bool rounded = result.reason == KARST_STAGNATED && result.relative_residual < 1e-6;
   tap_ok(rounded || !karst_context_is_host(context), "rounding ends a solve at %.1e", result.relative_residual);
-  if (rounded) expect_no_change(&q, solver, "no smaller residual can be had");
-  karst_solver_destroy(solver);
-  problem_destroy(&p);
-  problem_destroy(&q);
+  if (rounded) expect_no_change(&q, solver, "rounding leaves no smaller residual");
+  finish(&q, solver);
 }
 
-/* The values of a matrix, to which those of its diagonal's scalars add shift, all times factor. */
+/* The values of a matrix times factor, with shift added to the diagonal entries. */
 static double *copy_values(const karst_matrix *A, double factor, double shift)
 {
   const int b = karst_matrix_block_size(A);
@@ -159,7 +151,7 @@ static double *copy_values(const karst_matrix *A, double factor, double shift)
   return value;
 }
 
-/* One update with other values and one solve; what was chosen for it. */
+/* Updates the values and solves; choice: what was chosen for it. */
 static karst_result step(const struct problem *p, karst_solver *solver, const double *value, char choice[VALUE])
 {
   tap_need(p->context, karst_matrix_update_values(p->A, value), "values");
@@ -168,30 +160,27 @@ static karst_result step(const struct problem *p, karst_solver *solver, const do
   return problem_solve(p, solver);
 }
 
-/* rrb breaks down with one set of values, and refuses another; both times it comes back, and not if it fails again. */
+/* rrb breaks down with one set of values, and refuses another. Both times it comes back, but not if it fails again. */
 static void test_second_chance(karst_context *context)
 {
   struct problem p = problem_from(context, "poisson2d:40x40", 0, 0);
-  karst_solver *solver = make_solver(&p, NULL);
+  karst_solver *solver = set_up(&p, NULL);
   char choice[VALUE];
   double *sound = copy_values(p.A, 1, 0), *negative = copy_values(p.A, -1, 0), *skew = copy_values(p.A, 1, 0);
   skew[karst_matrix_row_start(p.A)[5] - 1] *= 0.5;
-  tap_need(context, karst_solver_setup(solver, p.A), "setup");
-  tap_ok(problem_solve(&p, solver).reason > 0 && strstr(text_of(solver, "auto_choice", choice), "rrb"),
-         "it begins with rrb");
-  tap_ok(step(&p, solver, negative, choice).reason > 0 && strstr(choice, "rrb"), "negative values are none for rrb");
-  tap_ok(strstr(text_of(solver, "auto_choice", choice), "iluk") != NULL, "%s stands in, in the same solve", choice);
+  tap_ok(problem_solve(&p, solver).reason > 0 && chooses(solver, "rrb"), "auto begins with rrb");
+  tap_ok(step(&p, solver, negative, choice).reason > 0 && strstr(choice, "rrb"), "rrb fails with negative values");
+  tap_ok(chooses(solver, "iluk"), "iluk replaces %s within the same solve", choice);
   tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "rrb returns: %s", choice);
-  tap_ok(step(&p, solver, skew, choice).reason > 0 && strstr(choice, "iluk"), "values that rrb refuses: %s", choice);
+  tap_ok(step(&p, solver, skew, choice).reason > 0 && strstr(choice, "iluk"), "rrb refuses values: %s", choice);
   tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "rrb returns: %s", choice);
   step(&p, solver, skew, choice);
-  tap_ok(step(&p, solver, skew, choice).reason > 0 && strstr(choice, "iluk"), "values that stay so: %s", choice);
-  tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "iluk"), "it has had its chance: %s", choice);
+  tap_ok(step(&p, solver, skew, choice).reason > 0 && strstr(choice, "iluk"), "rrb refuses values twice: %s", choice);
+  tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "iluk"), "rrb does not return again: %s", choice);
   free(sound);
   free(negative);
   free(skew);
-  karst_solver_destroy(solver);
-  problem_destroy(&p);
+  finish(&p, solver);
 }
 
 /* Values with different upper and lower triangles. */
@@ -204,27 +193,27 @@ static double *copy_unsymmetric(const karst_matrix *A)
   return value;
 }
 
-/* The second chance is not a matter of what solves teach. */
+/* rrb gets its second chance even if auto learns nothing from solves. */
 static void test_second_chance_unlearnt(karst_context *context)
 {
   struct problem p = problem_from(context, "poisson2d:40x40", 0, 0);
-  karst_solver *solver = make_solver(&p, GIVEN({"auto-learn", "no"}));
+  karst_solver *solver = set_up(&p, GIVEN({"auto-learn", "no"}));
   char choice[VALUE];
   double *sound = copy_values(p.A, 1, 0), *skew = copy_unsymmetric(p.A);
-  tap_need(context, karst_solver_setup(solver, p.A), "setup");
-  tap_ok(problem_solve(&p, solver).reason > 0 && strstr(text_of(solver, "auto_choice", choice), "rrb"),
-         "it begins with rrb");
-  tap_ok(step(&p, solver, skew, choice).reason > 0 && strstr(choice, "iluk"), "values that rrb refuses: %s", choice);
-  tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "rrb returns unlearnt: %s", choice);
-  tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "and stays: %s", choice);
+  tap_ok(problem_solve(&p, solver).reason > 0 && chooses(solver, "rrb"), "auto begins with rrb");
+  tap_ok(step(&p, solver, skew, choice).reason > 0 && strstr(choice, "iluk"), "rrb refuses values: %s", choice);
+  tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "rrb returns without learning: %s",
+         choice);
+  tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "rrb stays: %s", choice);
   free(sound);
   free(skew);
-  karst_solver_destroy(solver);
-  problem_destroy(&p);
+  finish(&p, solver);
 }
 
-/* If values are refused and there is no memory for a fallback, the update reports the lack of memory. */
-static void test_fallback_without_memory(void)
+/* An update that lacks memory for one of its allocations. If it needs a fallback, because rrb refuses the values, it
+ * reports the lack of memory. If it lacks memory for a trial, it goes on with the choice that there is. Either way the
+ * next updates and solves succeed. */
+static void test_update_without_memory(const char *spec, bool refused, const char *what)
 {
   bool sound = true;
   long n = 0, failed = 0;
@@ -232,39 +221,40 @@ static void test_fallback_without_memory(void)
     struct failing_allocator memory = {.fail_at = 0};
     karst_allocator allocator = failing_allocator(&memory);
     karst_context *context;
+    char before[VALUE], after[VALUE];
     tap_need(NULL, karst_context_create(&allocator, &context), "context");
-    struct problem p = problem_from(context, "poisson2d:9x9", 0, 0);
-    karst_solver *solver = make_solver(&p, NULL);
+    struct problem p = problem_from(context, spec, 0, 0);
+    karst_solver *solver = set_up(&p, NULL);
     double *value = copy_unsymmetric(p.A);
-    tap_need(context, karst_solver_setup(solver, p.A), "setup");
+    text_of(solver, "auto_choice", before);
     problem_solve(&p, solver);
-    tap_need(context, karst_matrix_update_values(p.A, value), "values");
+    if (refused) tap_need(context, karst_matrix_update_values(p.A, value), "values");
     memory.fail_at = memory.calls + n + 1;
     const karst_status status = karst_solver_update(solver);
     met = memory.calls >= memory.fail_at;
     memory.fail_at = 0;
-    failed += status == KARST_ERROR_NO_MEMORY;
-    sound = status == (met ? KARST_ERROR_NO_MEMORY : KARST_SUCCESS);
+    failed += met;
+    sound = status == (met && refused ? KARST_ERROR_NO_MEMORY : KARST_SUCCESS);
     if (!sound) tap_note("allocation %ld: %s", n, karst_context_error(context));
-    sound = sound && karst_solver_update(solver) == KARST_SUCCESS && problem_solve(&p, solver).reason > 0;
+    for (int i = 0; i < 3 && sound; i++)
+      sound = karst_solver_update(solver) == KARST_SUCCESS && problem_solve(&p, solver).reason > 0 &&
+              (refused || !met || strcmp(before, text_of(solver, "auto_choice", after)) == 0);
     free(value);
-    karst_solver_destroy(solver);
-    problem_destroy(&p);
+    finish(&p, solver);
     karst_context_destroy(context);
     sound = sound && memory.outstanding == 0;
   }
-  tap_ok(sound && failed > 3, "%ld updates without memory for a stand-in say so, and the next ones make it", failed);
+  tap_ok(sound && failed > 3, "%ld updates %s", failed, what);
 }
 
-/* Values for which a trial fails: the choice before comes back and ends the solve, and stays while it converges. */
+/* If a trial fails, the choice before it comes back, ends the solve, and stays while it converges. */
 static void test_failed_trial(karst_context *context)
 {
   struct problem p = problem_from(context, "anisotropic:60x60x1", 2, 0);
   karst_matrix *sound = matrix_from(context, "anisotropic:60x60x1", 2);
-  karst_solver *solver = make_solver(&p, GIVEN({"rtol", "1e-10"}));
+  karst_solver *solver = set_up(&p, GIVEN({"rtol", "1e-10"}));
   char first[VALUE], choice[VALUE], last[VALUE];
   int changes = 0;
-  tap_need(context, karst_solver_setup(solver, p.A), "setup");
   tap_ok(problem_solve(&p, solver).reason > 0, "the first system converges");
   text_of(solver, "auto_choice", first);
   snprintf(last, sizeof last, "%s", first);
@@ -277,34 +267,32 @@ static void test_failed_trial(karst_context *context)
     snprintf(last, sizeof last, "%s", choice);
     free(value);
   }
-  tap_ok(changes <= 7, "%d changes", changes);
-  karst_solver_destroy(solver);
+  tap_ok(changes <= 7, "at most 7 changes: %d", changes);
   karst_matrix_destroy(sound);
-  problem_destroy(&p);
+  finish(&p, solver);
 }
 
-/* A solver that has learnt gives its analysis to one that has not. */
+/* A solver that has learnt gives its analysis to solvers that have not. */
 static void test_learnt_analysis(karst_context *context)
 {
   struct problem p = problem_from(context, "convdiff:12x12x12", 0, 0);
-  karst_solver *one = make_solver(&p, NULL), *other = make_solver(&p, NULL);
+  karst_solver *one = set_up(&p, NULL), *other = make_solver(&p, NULL);
   karst_solver *third = make_solver(&p, GIVEN({"level", "4"}));
   karst_analysis *analysis;
   char choice[VALUE], same[VALUE];
-  tap_need(context, karst_solver_setup(one, p.A), "setup");
   text_of(one, "auto_choice", choice);
   for (int i = 0; i < CYCLES && strcmp(text_of(one, "auto_choice", same), choice) == 0; i++) {
     problem_solve(&p, one);
     tap_need(context, karst_solver_update(one), "update");
   }
-  tap_ok(strcmp(choice, same) != 0, "%s gives way to %s", choice, same);
+  tap_ok(strcmp(choice, same) != 0, "auto changes from %s to %s", choice, same);
   tap_need(context, karst_solver_get_analysis(one, &analysis), "analysis");
   const karst_status status = karst_solver_setup_with(other, p.A, analysis);
   tap_ok(status == KARST_SUCCESS && strcmp(text_of(other, "auto_choice", choice), same) == 0,
-         "with its analysis another solver begins there: %s", status ? karst_context_error(context) : choice);
-  tap_ok(problem_solve(&p, other).iterations == problem_solve(&p, one).iterations, "and iterates alike");
+         "another solver begins with that choice: %s", status ? karst_context_error(context) : choice);
+  tap_ok(problem_solve(&p, other).iterations == problem_solve(&p, one).iterations, "it takes as many iterations");
   const karst_status refused = karst_solver_setup_with(third, p.A, analysis);
-  tap_ok(refused == KARST_ERROR_ARGUMENT, "one with a level of its own is refused: %s", karst_context_error(context));
+  tap_ok(refused == KARST_ERROR_ARGUMENT, "a solver with a given level refuses: %s", karst_context_error(context));
   karst_analysis_destroy(analysis);
   karst_solver_destroy(one);
   karst_solver_destroy(other);
@@ -320,8 +308,7 @@ static void test_analysis_across(karst_context *context)
   char choice[VALUE], same[VALUE], rules[VALUE];
   double *skew = copy_unsymmetric(p.A);
   tap_need(context, karst_matrix_update_values(q.A, skew), "values");
-  karst_solver *symmetric = make_solver(&p, NULL), *other = make_solver(&q, NULL);
-  tap_need(context, karst_solver_setup(other, q.A), "setup");
+  karst_solver *symmetric = make_solver(&p, NULL), *other = set_up(&q, NULL);
   tap_need(context, karst_solver_get_analysis(other, &analysis), "analysis");
   karst_status status = karst_solver_setup_with(symmetric, p.A, analysis);
   text_of(other, "auto_choice", choice);
@@ -335,70 +322,29 @@ static void test_analysis_across(karst_context *context)
   status = karst_solver_setup_with(other, q.A, analysis);
   tap_ok(status == KARST_SUCCESS && strstr(text_of(symmetric, "auto_choice", choice), "rrb") &&
              strcmp(text_of(other, "auto_choice", same), rules) == 0 && problem_solve(&q, other).reason > 0,
-         "what refuses them, as rrb, gives way to the rules' choice: %s", status ? karst_context_error(context) : same);
+         "an analysis with rrb gives way to the choice of the rules: %s", status ? karst_context_error(context) : same);
   karst_analysis_destroy(analysis);
   free(skew);
-  karst_solver_destroy(symmetric);
-  karst_solver_destroy(other);
-  problem_destroy(&p);
-  problem_destroy(&q);
-}
-
-/* An update that finds no memory for a trial goes on with the choice that there is, and so do the next ones. */
-static void test_update_without_memory(void)
-{
-  bool sound = true;
-  long n = 0, failed = 0;
-  for (bool met = true; met && sound; n++) {
-    struct failing_allocator memory = {.fail_at = 0};
-    karst_allocator allocator = failing_allocator(&memory);
-    karst_context *context;
-    char before[VALUE], after[VALUE];
-    tap_need(NULL, karst_context_create(&allocator, &context), "context");
-    struct problem p = problem_from(context, "convdiff:5x5x5", 0, 0);
-    karst_solver *solver = make_solver(&p, NULL);
-    tap_need(context, karst_solver_setup(solver, p.A), "setup");
-    text_of(solver, "auto_choice", before);
-    problem_solve(&p, solver);
-    memory.fail_at = memory.calls + n + 1;
-    const karst_status status = karst_solver_update(solver);
-    met = memory.calls >= memory.fail_at;
-    memory.fail_at = 0;
-    sound = status == KARST_SUCCESS;
-    failed += met;
-    for (int i = 0; i < 3 && sound; i++)
-      sound = karst_solver_update(solver) == KARST_SUCCESS && problem_solve(&p, solver).reason > 0 &&
-              (!met || strcmp(before, text_of(solver, "auto_choice", after)) == 0);
-    karst_solver_destroy(solver);
-    problem_destroy(&p);
-    karst_context_destroy(context);
-    sound = sound && memory.outstanding == 0;
-  }
-  tap_ok(sound && failed > 3, "%ld updates, each without memory for a part of a trial, go on with the former choice",
-         failed);
+  finish(&p, symmetric);
+  finish(&q, other);
 }
 
 /* Sets up a solver with this preconditioner as its first choice, as the rules of a GPU may choose it and those of a CPU
  * do not: it takes the analysis of a solver whose options named it. */
 static void set_up_with(const struct problem *p, karst_solver *solver, const char *precond)
 {
-  karst_options *options;
-  karst_solver *other;
+  karst_solver *other = solver_from(p->context, PAIRS("precond", precond));
   karst_analysis *analysis;
   char choice[VALUE];
-  tap_need(p->context, karst_options_create(p->context, &options), "options");
-  tap_need(p->context, karst_options_set(options, "precond", precond), "precond");
-  tap_need(p->context, karst_solver_create(p->context, options, &other), "solver");
-  tap_need(p->context, karst_solver_setup(other, p->A), "setup");
+  tap_need(p->context, karst_solver_setup(other, p->A), "set-up");
   tap_need(p->context, karst_solver_get_analysis(other, &analysis), "analysis");
   tap_need(p->context, karst_solver_setup_with(solver, p->A, analysis), "setup");
-  tap_ok(strstr(text_of(solver, "auto_choice", choice), precond) != NULL, "it begins with %s", choice);
+  tap_ok(strstr(text_of(solver, "auto_choice", choice), precond) != NULL, "auto begins with %s", choice);
   karst_analysis_destroy(analysis);
   karst_solver_destroy(other);
-  karst_options_destroy(options);
 }
 
-/* A solve that fails with the first choice goes on with another one in the same call. */
+/* A solve that fails with the first choice goes on with another choice in the same call. */
 static void test_within_solve(karst_context *context)
 {
   struct problem p = problem_from(context, "blackoil:21x2x1,dt=0.1", 0, 0);
@@ -408,102 +354,103 @@ static void test_within_solve(karst_context *context)
   set_up_with(&p, solver, "jacobi");
   const karst_result result = problem_solve(&p, solver);
   text_of(solver, "auto_choice", choice);
-  tap_ok(result.reason > 0 && !strstr(choice, "jacobi"), "%s ends it: %s", choice, karst_solver_explain(solver));
-  karst_solver_destroy(solver);
-  problem_destroy(&p);
+  tap_ok(result.reason > 0 && !strstr(choice, "jacobi"), "%s ends the solve: %s", choice, karst_solver_explain(solver));
+  finish(&p, solver);
 }
 
-/* Systems that are easy, and then hard: what was learnt of the easy ones is given up. */
+/* A black-oil problem whose time step makes it easy or hard, its values, those of another one on its pattern, and a
+ * solver. */
+struct sequence {
+  struct problem p;
+  karst_solver *solver;
+  double *own, *other;
+};
+
+static const char easy[] = "blackoil:16x16x6,dt=0.0001", hard[] = "blackoil:16x16x6,dt=10";
+
+/* Begins with the preconditioner named, or with the choice of the rules if it is NULL, and solves once. */
+static struct sequence begin(karst_context *context, const char *own, const char *other, const char *first,
+                             const char *const (*given)[2])
+{
+  struct sequence s = {.p = problem_from(context, own, 0, 0)};
+  karst_matrix *A = matrix_from(context, other, 0);
+  s.own = copy_values(s.p.A, 1, 0);
+  s.other = copy_values(A, 1, 0);
+  karst_matrix_destroy(A);
+  s.solver = first ? make_solver(&s.p, given) : set_up(&s.p, given);
+  if (first) set_up_with(&s.p, s.solver, first);
+  problem_solve(&s.p, s.solver);
+  return s;
+}
+
+static void end(struct sequence *s)
+{
+  free(s->own);
+  free(s->other);
+  finish(&s->p, s->solver);
+}
+
+/* Hard systems after easy ones: auto gives up what it has learnt from the easy ones. */
 static void test_sequence(karst_context *context)
 {
   enum { EASY = 4, HARD = 8, LATE = 4 };
-  static const char easy[] = "blackoil:16x16x6,dt=0.0001", hard[] = "blackoil:16x16x6,dt=10";
-  struct problem p = problem_from(context, easy, 0, 0), q = problem_from(context, hard, 0, 0);
-  karst_solver *solver = make_solver(&p, GIVEN({"solver", "bicgstab"}));
-  karst_options *options;
-  karst_solver *fixed;
+  struct sequence s = begin(context, easy, hard, "jacobi", GIVEN({"solver", "bicgstab"}));
+  struct problem q = problem_from(context, hard, 0, 0);
+  karst_solver *fixed = solver_from(context, PAIRS("precond", "jacobi", "solver", "bicgstab"));
   char choice[VALUE];
   int late = 0, most = 0;
-  double *value = copy_values(q.A, 1, 0);
-  set_up_with(&p, solver, "jacobi");
-  problem_solve(&p, solver);
-  for (int i = 1; i < EASY; i++) {
-    tap_need(context, karst_solver_update(solver), "update");
-    problem_solve(&p, solver);
-  }
+  for (int i = 1; i < EASY; i++) step(&s.p, s.solver, s.own, choice);
   for (int i = 0; i < HARD; i++) {
-    const karst_result result = step(&p, solver, value, choice);
+    const karst_result result = step(&s.p, s.solver, s.other, choice);
     if (result.iterations > most) most = result.iterations;
     if (i >= HARD - LATE) late += result.iterations;
   }
-  tap_need(context, karst_options_create(context, &options), "options");
-  tap_need(context, karst_options_set(options, "precond", "jacobi"), "jacobi");
-  tap_need(context, karst_options_set(options, "solver", "bicgstab"), "bicgstab");
-  tap_need(context, karst_solver_create(context, options, &fixed), "solver");
-  tap_need(context, karst_solver_setup(fixed, q.A), "setup");
+  tap_need(context, karst_solver_setup(fixed, q.A), "set-up");
   const int jacobi = problem_solve(&q, fixed).iterations;
   tap_ok(3 * late < LATE * jacobi, "%d hard systems take %d iterations, where jacobi takes %d for each: %s", LATE, late,
          jacobi, choice);
-  tap_ok(most <= jacobi + 30, "none takes many more than that: %d", most);
-  free(value);
-  karst_options_destroy(options);
-  karst_solver_destroy(fixed);
-  karst_solver_destroy(solver);
-  problem_destroy(&p);
-  problem_destroy(&q);
+  tap_ok(most <= jacobi + 30, "no system takes many more than that: %d", most);
+  finish(&q, fixed);
+  end(&s);
 }
 
-/* One hard system among easy ones: the level that takes over within its solve is not kept unseen. */
+/* One hard system among easy ones: auto does not keep the choice that takes over within its solve. */
 static void test_one_hard(karst_context *context)
 {
   enum { EASY = 6 };
-  struct problem p = problem_from(context, "blackoil:16x16x6,dt=0.0001", 0, 0);
-  karst_solver *solver = make_solver(&p, GIVEN({"solver", "bicgstab"}, {"ordering", "natural"}, {"rtol", "1e-2"}));
+  struct sequence s =
+      begin(context, easy, hard, "jacobi", GIVEN({"solver", "bicgstab"}, {"ordering", "natural"}, {"rtol", "1e-2"}));
   char before[VALUE], climbed[VALUE], after[VALUE];
-  karst_matrix *hard = matrix_from(context, "blackoil:16x16x6,dt=10", 0);
-  double *value = copy_values(p.A, 1, 0), *other = copy_values(hard, 1, 0);
-  set_up_with(&p, solver, "jacobi");
-  problem_solve(&p, solver);
-  for (int i = 0; i < EASY; i++) step(&p, solver, value, before);
-  const int most = step(&p, solver, other, climbed).iterations;
-  text_of(solver, "auto_choice", climbed);
-  step(&p, solver, value, after);
+  for (int i = 0; i < EASY; i++) step(&s.p, s.solver, s.own, before);
+  const int most = step(&s.p, s.solver, s.other, climbed).iterations;
+  text_of(s.solver, "auto_choice", climbed);
+  step(&s.p, s.solver, s.own, after);
   if (strcmp(climbed, before) == 0 && !karst_context_is_host(context))
-    tap_skip("what serves the easy systems serves the hard one", "%s takes %d iterations", before, most);
+    tap_skip("one choice serves the easy systems and the hard one", "%s takes %d iterations", before, most);
   else
     tap_ok(strcmp(climbed, before) != 0 && strcmp(after, before) == 0, "%s, %s for %d iterations, then %s", before,
            climbed, most, after);
-  free(value);
-  free(other);
-  karst_solver_destroy(solver);
-  problem_destroy(&p);
-  karst_matrix_destroy(hard);
+  end(&s);
 }
 
+/* Hard systems until the choice stays, with a trial in vain, and then easy ones: auto ends the pause that follows that
+ * trial. */
 /* Hard systems until the choice stays, with a trial in vain, and then easy ones: the pause that follows such a trial
  * comes to its end. */
 static void test_pause(karst_context *context)
 {
   enum { HARD = 8, EASY = 8 };
-  struct problem p = problem_from(context, "blackoil:16x16x6,dt=5", 0, 0);
-  karst_solver *solver = make_solver(&p, GIVEN({"solver", "bicgstab"}, {"ordering", "natural"}));
+  struct sequence s =
+      begin(context, "blackoil:16x16x6,dt=5", easy, NULL, GIVEN({"solver", "bicgstab"}, {"ordering", "natural"}));
   char choice[VALUE], settled[VALUE];
   int others = 0;
-  karst_matrix *easy = matrix_from(context, "blackoil:16x16x6,dt=0.0001", 0);
-  double *value = copy_values(easy, 1, 0), *first = copy_values(p.A, 1, 0);
-  tap_need(context, karst_solver_setup(solver, p.A), "setup");
-  problem_solve(&p, solver);
-  for (int i = 0; i < HARD; i++) step(&p, solver, first, settled);
+  for (int i = 0; i < HARD; i++) step(&s.p, s.solver, s.own, settled);
   for (int i = 0; i < EASY; i++) {
-    step(&p, solver, value, choice);
+    step(&s.p, s.solver, s.other, choice);
     others += strcmp(choice, settled) != 0;
   }
-  tap_ok(others > 0, "%s is compared with others again: %d of %d", settled, others, EASY);
-  free(value);
-  free(first);
-  karst_solver_destroy(solver);
-  problem_destroy(&p);
-  karst_matrix_destroy(easy);
+  tap_ok(others > 0, "auto compares %s with others again: %d of %d", settled, others, EASY);
+  end(&s);
 }
 
 int main(void)
@@ -521,7 +468,8 @@ int main(void)
   tap_each_device(test_sequence, "easy systems, then hard ones");
   tap_each_device(test_one_hard, "a hard system among easy ones");
   tap_each_device(test_pause, "a pause");
-  test_update_without_memory();
-  test_fallback_without_memory();
+  test_update_without_memory("convdiff:5x5x5", false,
+                             "without memory for a part of a trial go on with the former choice");
+  test_update_without_memory("poisson2d:9x9", true, "without memory for a fallback say so, and the next ones succeed");
   return tap_done();
 }

@@ -8,14 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double *solve_densely(const struct problem *p)
-{
-  double *dense = tap_dense(p->A), *solution = vector_on_host(p->b);
-  tap_dense_solve(p->n, dense, solution);
-  free(dense);
-  return solution;
-}
-
 static struct problem make_problem(karst_context *context, karst_index rows, int b)
 {
   return problem_of(context, tap_random_matrix(context, rows, b, 3, 1), tap_seed());
@@ -24,33 +16,45 @@ static struct problem make_problem(karst_context *context, karst_index rows, int
 /* Returns the largest error of x relative to the largest entry of the dense solution. */
 static double error_of(const struct problem *p)
 {
-  double *x = vector_on_host(p->x), *solution = solve_densely(p);
+  double *x = vector_on_host(p->x), *dense = tap_dense(p->A), *solution = vector_on_host(p->b);
+  tap_dense_solve(p->n, dense, solution);
   const double error = relative_difference(p->n, x, solution);
   free(x);
+  free(dense);
   free(solution);
   return error;
 }
 
-static karst_solver *make_solver(karst_context *context, const char *const *settings)
+static karst_solver *make_solver(karst_context *context, const char *const *pairs)
 {
-  karst_options *options = options_of(context, PAIRS("rtol", "1e-12"));
+  karst_options *options = options_of(context, pairs);
   karst_solver *solver;
-  for (; settings[0]; settings += 2)
-    tap_need(context, karst_options_set(options, settings[0], settings[1]), settings[0]);
+  tap_need(context, karst_options_set(options, "rtol", "1e-12"), "rtol");
   tap_need(context, karst_solver_create(context, options, &solver), "solver");
   karst_options_destroy(options);
   return solver;
 }
 
+static karst_solver *set_up(const struct problem *p, const char *const *pairs)
+{
+  karst_solver *solver = make_solver(p->context, pairs);
+  tap_need(p->context, karst_solver_setup(solver, p->A), "set-up");
+  return solver;
+}
+
+static void finish(struct problem *p, karst_solver *solver)
+{
+  karst_solver_destroy(solver);
+  problem_destroy(p);
+}
+
 /* Returns whether this build has an ordering. */
 static bool has_ordering(karst_context *context, const char *name)
 {
-  const char *settings[] = {"ordering", name, NULL};
   struct problem p = make_problem(context, 3, 1);
-  karst_solver *solver = make_solver(context, settings);
+  karst_solver *solver = make_solver(context, PAIRS("ordering", name));
   bool has = karst_solver_setup(solver, p.A) != KARST_ERROR_NOT_BUILT;
-  karst_solver_destroy(solver);
-  problem_destroy(&p);
+  finish(&p, solver);
   return has;
 }
 
@@ -65,19 +69,15 @@ static void combinations(karst_context *context)
     }
     for (int s = 0; s < 3; s++)
       for (int m = 0; m < 4; m++) {
-        const char *settings[] = {"ordering",  orderings[o], "scale", scales[s], "precond",
-                                  preconds[m], "level",      "1",     NULL};
         struct problem p = make_problem(context, 20, 1 + (o + s + m) % 4);
-        karst_solver *solver = make_solver(context, settings);
-        karst_result result;
-        tap_need(context, karst_solver_setup(solver, p.A), "setup");
-        tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
-        double error = error_of(&p);
+        karst_solver *solver =
+            set_up(&p, PAIRS("ordering", orderings[o], "scale", scales[s], "precond", preconds[m], "level", "1"));
+        const karst_result result = problem_solve(&p, solver);
+        const double error = error_of(&p);
         tap_ok(result.reason == KARST_CONVERGED_RTOL && result.relative_residual <= 1e-12 && error < 1e-9,
                "%s, scale %s, %s: %d iterations (%.1e)", orderings[o], scales[s], preconds[m], result.iterations,
                error);
-        karst_solver_destroy(solver);
-        problem_destroy(&p);
+        finish(&p, solver);
       }
   }
 }
@@ -87,28 +87,19 @@ static void updates(karst_context *context)
 {
   const char *const scales[] = {"none", "diagonal", "block"};
   for (int s = 0; s < 3; s++) {
-    const char *settings[] = {"scale", scales[s], "ordering", s ? "rcm" : "natural", NULL};
     struct problem p = make_problem(context, 30, 3);
-    karst_solver *solver = make_solver(context, settings);
-    karst_result result;
-    double *value, worst = 0;
-    tap_need(context, karst_solver_setup(solver, p.A), "setup");
+    karst_solver *solver = set_up(&p, PAIRS("scale", scales[s], "ordering", s ? "rcm" : "natural"));
+    double worst = 0;
     for (int step = 0; step < 3; step++) {
-      int64_t count = karst_entries(p.A);
-      tap_need(context, karst_matrix_host_value(p.A, &value), "values");
-      double *changed = malloc((size_t)count * sizeof *changed);
-      for (int64_t i = 0; i < count; i++) changed[i] = value[i] * (1 + 0.2 * tap_random());
-      karst_matrix_host_value_done(p.A, value);
-      tap_need(context, karst_matrix_update_values(p.A, changed), "new values");
-      free(changed);
+      double *value = values_on_host(p.A);
+      for (int64_t i = 0; i < karst_entries(p.A); i++) value[i] *= 1 + 0.2 * tap_random();
+      tap_need(context, karst_matrix_update_values(p.A, value), "new values");
+      free(value);
       tap_need(context, karst_solver_update(solver), "update");
-      tap_need(context, karst_vector_fill(p.x, 0), "start");
-      tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
-      worst = fmax(worst, result.reason > 0 ? error_of(&p) : INFINITY);
+      worst = fmax(worst, problem_solve(&p, solver).reason > 0 ? error_of(&p) : INFINITY);
     }
     tap_ok(worst < 1e-9, "three updates, scale %s (%.1e)", scales[s], worst);
-    karst_solver_destroy(solver);
-    problem_destroy(&p);
+    finish(&p, solver);
   }
 }
 
@@ -131,21 +122,16 @@ static void singular_row_is_the_callers(karst_context *context)
       {"ordering", "natural", NULL}, {"ordering", "rcm", NULL}, {"scale", "block", "ordering", "rcm", NULL}};
   for (int i = 0; i < 3; i++) {
     karst_matrix *A;
-    karst_result result;
-    karst_solver *solver = make_solver(context, settings[i]);
     double first;
     tap_need(context, karst_matrix_create(context, N, 1, start, column, value, KARST_COPY, &A), "matrix");
-    karst_vector *b = vector_of(context, N, 1), *x = vector_of(context, N, 0.5);
-    tap_need(context, karst_solver_setup(solver, A), "setup");
-    tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
-    tap_need(context, karst_vector_get(x, 1, &first), "get");
+    struct problem p = problem_of(context, A, 0);
+    karst_solver *solver = set_up(&p, settings[i]);
+    const karst_result result = problem_solve_from(&p, solver, 0.5);
+    tap_need(context, karst_vector_get(p.x, 1, &first), "get");
     tap_ok(result.reason == KARST_SINGULAR_BLOCK && result.block_row == BAD && first == 0.5 && result.iterations == 0,
            "%s: %s", settings[i][1], karst_solver_explain(solver));
-    tap_ok(strstr(karst_solver_explain(solver), "block row 3 ") != NULL, "the sentence names the singular row");
-    karst_solver_destroy(solver);
-    karst_vector_destroy(b);
-    karst_vector_destroy(x);
-    karst_matrix_destroy(A);
+    tap_ok(strstr(karst_solver_explain(solver), "block row 3 ") != NULL, "the explanation names the singular row");
+    finish(&p, solver);
   }
 }
 
@@ -169,9 +155,8 @@ static void out_of_turn(karst_context *context)
   tap_ok(karst_solver_solve(solver, p.b, p.b, &result) == KARST_ERROR_ARGUMENT, "b cannot be x");
   tap_ok(karst_solver_solve(solver, p.b, p.x, NULL) == KARST_ERROR_ARGUMENT, "the result cannot be NULL");
   karst_vector_destroy(wrong);
-  karst_solver_destroy(solver);
   karst_solver_destroy(NULL);
-  problem_destroy(&p);
+  finish(&p, solver);
 }
 
 /* Norms whose squares underflow or overflow must not look like convergence. */
@@ -180,57 +165,46 @@ static void out_of_range(karst_context *context)
   const double sizes[] = {1e-320, 1e-200, 1e-156, 1e160, 1e300};
   const char *const scales[] = {"none", "diagonal"};
   for (int s = 0; s < 2; s++) {
-    const char *settings[] = {"scale", scales[s], NULL};
     struct problem p = make_problem(context, 20, 2);
-    karst_solver *solver = make_solver(context, settings);
-    karst_result result;
-    tap_need(context, karst_solver_setup(solver, p.A), "setup");
+    karst_solver *solver = set_up(&p, PAIRS("scale", scales[s]));
     for (int i = 0; i < 5; i++) {
       tap_need(context, karst_vector_fill(p.b, sizes[i]), "fill");
-      tap_need(context, karst_vector_fill(p.x, 0), "fill");
-      tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+      const karst_result result = problem_solve(&p, solver);
       tap_ok(result.reason == KARST_OUT_OF_RANGE && isnan(result.residual), "b of %g, scale %s: %s", sizes[i],
              scales[s], karst_solver_explain(solver));
     }
     tap_need(context, karst_vector_fill(p.b, 1e-130), "fill");
-    tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
-    tap_ok(result.reason == KARST_CONVERGED_RTOL, "b of 1e-130 is solved");
+    tap_ok(problem_solve(&p, solver).reason == KARST_CONVERGED_RTOL, "b of 1e-130 is solved");
     tap_need(context, karst_vector_fill(p.b, 0), "fill");
+    karst_result result; /* of a solve that starts from the last solution */
     tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
-    tap_ok(result.residual == 0 || result.reason < 0, "b = 0 is no such case");
-    karst_solver_destroy(solver);
-    problem_destroy(&p);
+    tap_ok(result.residual == 0 || result.reason < 0, "b = 0 is not out of range");
+    finish(&p, solver);
   }
 }
 
-/* The explanation of a NaN found by the scaling must not come from an earlier solve. */
+/* The explanation of a NaN that the scaling finds must not come from an earlier solve. */
 static void explanations_are_fresh(karst_context *context)
 {
-  const char *settings[] = {"scale", "block", NULL};
   struct problem p = make_problem(context, 10, 2);
-  karst_solver *solver = make_solver(context, settings);
+  karst_solver *solver = set_up(&p, PAIRS("scale", "block"));
   karst_result result;
-  double *value;
-  tap_need(context, karst_solver_setup(solver, p.A), "setup");
   tap_need(context, karst_vector_fill(p.b, NAN), "NaN");
-  tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+  problem_solve(&p, solver);
   tap_ok(strstr(karst_solver_explain(solver), "right-hand side") != NULL, "a NaN in b: %s",
          karst_solver_explain(solver));
-  tap_need(context, karst_matrix_host_value(p.A, &value), "values");
-  int64_t count = karst_entries(p.A);
-  double *changed = malloc((size_t)count * sizeof *changed);
-  for (int64_t i = 0; i < count; i++) changed[i] = NAN;
-  tap_need(context, karst_matrix_update_values(p.A, changed), "NaN in A");
+  const int64_t count = karst_entries(p.A);
+  double *value = tap_memory(count, sizeof *value);
+  for (int64_t i = 0; i < count; i++) value[i] = NAN;
+  tap_need(context, karst_matrix_update_values(p.A, value), "NaN in A");
   tap_ok(karst_solver_solve(solver, p.b, p.x, &result) == KARST_ERROR_ARGUMENT, "solve before update is refused");
   tap_need(context, karst_solver_update(solver), "update");
   tap_need(context, karst_vector_fill(p.b, 1), "fill");
-  tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+  result = problem_solve(&p, solver);
   tap_ok(result.reason == KARST_NOT_FINITE && strstr(karst_solver_explain(solver), "in the matrix, block row 0"),
          "a NaN in A: %s", karst_solver_explain(solver));
-  free(changed);
-  karst_matrix_host_value_done(p.A, value);
-  karst_solver_destroy(solver);
-  problem_destroy(&p);
+  free(value);
+  finish(&p, solver);
 }
 
 static karst_decision count_iterations(void *user, int iteration, double residual)
@@ -244,34 +218,27 @@ static karst_decision count_iterations(void *user, int iteration, double residua
 /* The monitor's count goes on through the passes of a scaled solve. */
 static void monitor_counts_through(karst_context *context)
 {
-  const char *settings[] = {"scale", "diagonal", NULL};
   struct problem p = make_problem(context, 40, 3);
-  karst_solver *solver = make_solver(context, settings);
-  karst_result result;
+  karst_solver *solver = set_up(&p, PAIRS("scale", "diagonal"));
   int last = -1;
   karst_solver_monitor(solver, count_iterations, &last);
-  tap_need(context, karst_solver_setup(solver, p.A), "setup");
-  tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+  const karst_result result = problem_solve(&p, solver);
   tap_ok(last == result.iterations && result.reason > 0, "the monitor sees iterations 0 to %d: %d", result.iterations,
          last);
-  karst_solver_destroy(solver);
-  problem_destroy(&p);
+  finish(&p, solver);
 }
 
 static void information(karst_context *context)
 {
-  const char *settings[] = {"level", "0", NULL};
   struct problem p = make_problem(context, 40, 2);
-  karst_solver *solver = make_solver(context, settings);
+  karst_solver *solver = set_up(&p, PAIRS("level", "0"));
   karst_solver_info info;
-  tap_need(context, karst_solver_setup(solver, p.A), "setup");
   tap_need(context, karst_solver_get_info(solver, &info), "information");
   tap_ok(info.factor_entries == karst_entries(p.A) && info.fill == 1, "ILU(0) has the entries of A");
   const double lower = tap_solver_number(solver, "levels_lower"), upper = tap_solver_number(solver, "levels_upper");
   tap_ok(lower > 0 && lower <= 40 && upper > 0, "level sets are counted");
   tap_ok(info.memory > 8 * karst_entries(p.A), "memory is reported");
-  karst_solver_destroy(solver);
-  problem_destroy(&p);
+  finish(&p, solver);
 }
 
 int main(void)
