@@ -1,22 +1,14 @@
-/* Every operation of the CUDA backend gives the result of the CPU's, for each block size and for awkward patterns.
+/* Every operation of the CUDA backend gives the result of the CPU's, for each block size and for irregular patterns.
  * Running out of memory, on the host or on the GPU, gives a status and leaks nothing. Matrices take values from device
  * memory. */
 #include "tests/support/failing_allocator.h"
 #include "lib/matrix/matrix.h"
-#include "tests/support/settings.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static karst_context *cpu, *gpu;
-
-static void *need(void *memory)
-{
-  if (!memory) tap_need(NULL, KARST_ERROR_NO_MEMORY, "memory of the test itself");
-  return memory;
-}
 
 /* The same matrix on the CPU and the GPU, and its arrays. */
 struct pair {
@@ -27,8 +19,8 @@ struct pair {
   karst_matrix *cpu, *gpu;
 };
 
-/* What the rows hold: about extra random blocks and the diagonal. With gaps, every fourth row is empty. With dense_row,
- * row 2 has a block in each column. */
+/* The rows of a pattern: the diagonal and about extra random blocks. With gaps, every fourth row is empty. With
+ * dense_row, row 2 has a block in each column. */
 struct shape {
   karst_index rows;
   int b, extra;
@@ -37,7 +29,7 @@ struct shape {
 
 static void fill_pattern(struct pair *p, const struct shape *shape)
 {
-  bool *used = need(calloc((size_t)shape->rows, sizeof *used));
+  bool *used = tap_memory(shape->rows, sizeof *used);
   for (karst_index i = 0, end = 0; i < shape->rows; i++) {
     bool dense = shape->dense_row && i == 2;
     used[i] = true;
@@ -55,12 +47,11 @@ static struct pair make_pair(const struct shape *shape)
 {
   struct pair p = {.rows = shape->rows, .b = shape->b, .scalars = (int64_t)shape->rows * shape->b};
   int64_t most = (int64_t)shape->rows * (shape->extra + 2);
-  p.start = need(calloc((size_t)shape->rows + 1, sizeof *p.start));
-  p.column = need(calloc((size_t)most, sizeof *p.column));
+  p.start = tap_memory((int64_t)shape->rows + 1, sizeof *p.start);
+  p.column = tap_memory(most, sizeof *p.column);
   fill_pattern(&p, shape);
   p.entries = (int64_t)p.b * p.b * p.start[p.rows];
-  p.value = need(calloc((size_t)p.entries + 1, sizeof *p.value));
-  for (int64_t v = 0; v < p.entries; v++) p.value[v] = tap_random();
+  p.value = random_on_host(p.entries);
   tap_need(cpu, karst_matrix_create(cpu, p.rows, p.b, p.start, p.column, p.value, KARST_COPY, &p.cpu), "matrix");
   tap_need(gpu, karst_matrix_create(gpu, p.rows, p.b, p.start, p.column, p.value, KARST_COPY, &p.gpu), "matrix");
   return p;
@@ -80,7 +71,7 @@ static double *on_gpu(int64_t count, const double *host)
 {
   double *memory, *nans = NULL;
   if (!host) {
-    host = nans = need(malloc((size_t)(count + 1) * sizeof *nans));
+    host = nans = tap_memory(count, sizeof *nans);
     for (int64_t i = 0; i < count; i++) nans[i] = NAN;
   }
   tap_need(gpu, karst_device_doubles(gpu, count, "a vector", &memory), "device memory");
@@ -89,25 +80,14 @@ static double *on_gpu(int64_t count, const double *host)
   return memory;
 }
 
-static double *random_host(int64_t count)
-{
-  double *values = need(malloc((size_t)(count + 1) * sizeof *values));
-  for (int64_t i = 0; i < count; i++) values[i] = tap_random();
-  return values;
-}
-
 /* Returns the largest difference of device memory from expected, relative to the largest entry; NaN if an entry is. */
 static double difference(int64_t count, const double *expected, const double *device)
 {
-  double *found = need(malloc((size_t)(count + 1) * sizeof *found)), worst = 0, size = 1e-300;
+  double *found = tap_memory(count, sizeof *found);
   tap_need(gpu, gpu->backend->download(gpu, found, device, (size_t)count * sizeof *found), "download");
-  for (int64_t i = 0; i < count; i++) {
-    double error = fabs(found[i] - expected[i]);
-    if (!(error <= worst)) worst = error;
-    size = fmax(size, fabs(expected[i]));
-  }
+  const double difference = relative_difference(count, found, expected);
   free(found);
-  return worst / size;
+  return difference;
 }
 
 /* The tolerance is for sums of a few hundred products, or of a few thousand in a dense row. */
@@ -116,7 +96,7 @@ static const double tolerance = 1e-13;
 static void compare_products(const struct shape *shape)
 {
   struct pair p = make_pair(shape);
-  double *x = random_host(p.scalars), *b = random_host(p.scalars), *y = random_host(p.scalars), norm2[2];
+  double *x = random_on_host(p.scalars), *b = random_on_host(p.scalars), *y = random_on_host(p.scalars), norm2[2];
   double *gpu_x = on_gpu(p.scalars, x), *gpu_b = on_gpu(p.scalars, b), *gpu_y = on_gpu(p.scalars, NULL);
   double *gpu_norm2 = on_gpu(1, NULL);
   cpu->backend->multiply(cpu, p.cpu, x, y);
@@ -142,7 +122,7 @@ static void compare_products(const struct shape *shape)
 static void compare_alignments(int b)
 {
   struct pair p = make_pair(&(struct shape){.rows = 100, .b = b, .extra = 6});
-  double *x = random_host(p.scalars + 1), *y = random_host(p.scalars);
+  double *x = random_on_host(p.scalars + 1), *y = random_on_host(p.scalars);
   double *gpu_x = on_gpu(p.scalars, x + 1), *moved = on_gpu(p.scalars + 1, x), *gpu_y = on_gpu(p.scalars, NULL);
   gpu->backend->multiply(gpu, p.gpu, gpu_x, gpu_y);
   tap_need(gpu, gpu->backend->download(gpu, y, gpu_y, (size_t)p.scalars * sizeof *y), "download");
@@ -173,7 +153,7 @@ static void compare_diagonal(int b)
   int64_t bb = (int64_t)b * b * p.rows;
   karst_index *diagonal, *gpu_diagonal, row = -1, gpu_row = -1;
   karst_reason reason = KARST_SOUND, gpu_reason = KARST_SOUND;
-  double *x = random_host(p.scalars), *y = random_host(p.scalars), *inverse = random_host(bb);
+  double *x = random_on_host(p.scalars), *y = random_on_host(p.scalars), *inverse = random_on_host(bb);
   double *gpu_x = on_gpu(p.scalars, x), *gpu_y = on_gpu(p.scalars, NULL), *gpu_inverse = on_gpu(bb, NULL);
   strengthen(&p);
   tap_need(cpu, karst_matrix_locate_diagonal(p.cpu, &diagonal), "diagonal");
@@ -208,7 +188,7 @@ static void compare_diagonal(int b)
   free_pair(&p);
 }
 
-/* Spoils blocks in rows 3, 9 and 10. The first is named, with the same reason as on the CPU. */
+/* Makes blocks in rows 3, 9 and 10 singular or NaN. The first is named, with the same reason as on the CPU. */
 static void compare_bad_blocks(int b, double first, double second)
 {
   const karst_index bad[] = {3, 9, 10};
@@ -216,7 +196,7 @@ static void compare_bad_blocks(int b, double first, double second)
   struct pair p = make_pair(&(struct shape){.rows = 12, .b = b, .extra = 2});
   karst_index *diagonal, *gpu_diagonal, row = -1, gpu_row = -1;
   karst_reason reason = KARST_SOUND, gpu_reason = KARST_SOUND;
-  double *inverse = random_host(12 * (int64_t)b * b), *gpu_inverse = on_gpu(12 * (int64_t)b * b, NULL);
+  double *inverse = random_on_host(12 * (int64_t)b * b), *gpu_inverse = on_gpu(12 * (int64_t)b * b, NULL);
   tap_need(cpu, karst_matrix_locate_diagonal(p.cpu, &diagonal), "diagonal");
   tap_need(gpu, karst_matrix_locate_diagonal(p.gpu, &gpu_diagonal), "diagonal");
   strengthen(&p);
@@ -241,8 +221,8 @@ static void compare_bad_blocks(int b, double first, double second)
 static void compare_permutations(karst_index count, int b)
 {
   int64_t n = (int64_t)count * b;
-  karst_index *index = need(malloc((size_t)count * sizeof *index)), *gpu_index;
-  double *x = random_host(n), *y = random_host(n), *gpu_x = on_gpu(n, x), *gpu_y = on_gpu(n, NULL);
+  karst_index *index = tap_memory(count, sizeof *index), *gpu_index;
+  double *x = random_on_host(n), *y = random_on_host(n), *gpu_x = on_gpu(n, x), *gpu_y = on_gpu(n, NULL);
   for (karst_index i = 0; i < count; i++) index[i] = i;
   for (karst_index i = count - 1; i > 0; i--) {
     karst_index j = (karst_index)tap_random_index(i + 1), other = index[j];
@@ -264,22 +244,23 @@ static void compare_permutations(karst_index count, int b)
   gpu->backend->release(gpu, gpu_y);
 }
 
-/* The values are in device memory already. */
+/* A matrix takes values that are in device memory already. */
 static void values_from_device(void)
 {
   struct pair p = make_pair(&(struct shape){.rows = 50, .b = 3, .extra = 3});
-  double *device = on_gpu(p.entries, p.value), *other = random_host(p.entries), *gpu_other = on_gpu(p.entries, other);
+  double *device = on_gpu(p.entries, p.value), *other = random_on_host(p.entries);
+  double *gpu_other = on_gpu(p.entries, other);
   karst_matrix *made;
   tap_need(gpu, karst_matrix_create(gpu, p.rows, 3, p.start, p.column, device, KARST_COPY, &made), "matrix");
-  tap_ok(difference(p.entries, p.value, made->value) == 0, "a matrix made from values in device memory");
+  tap_ok(difference(p.entries, p.value, made->value) == 0, "a matrix is made from values in device memory");
   tap_need(gpu, karst_matrix_update_values(made, gpu_other), "update");
-  tap_ok(difference(p.entries, other, made->value) == 0, "updated from device memory");
+  tap_ok(difference(p.entries, other, made->value) == 0, "a matrix is updated from device memory");
   karst_matrix_destroy(made);
   tap_need(gpu, karst_matrix_create(gpu, p.rows, 3, p.start, p.column, device, KARST_REFERENCE, &made), "matrix");
   gpu->backend->copy(gpu, p.entries, gpu_other, device);
   tap_need(gpu, karst_context_synchronize(gpu), "synchronize");
   tap_need(gpu, karst_matrix_values_changed(made), "values changed");
-  tap_ok(difference(p.entries, other, made->value) == 0, "values written in place, in device memory");
+  tap_ok(difference(p.entries, other, made->value) == 0, "a matrix follows values written in place in device memory");
   karst_matrix_destroy(made);
   gpu->backend->release(gpu, device);
   gpu->backend->release(gpu, gpu_other);
@@ -322,14 +303,14 @@ static void device_memory_runs_out(void)
   karst_status status = karst_vector_create(gpu, INT64_C(1) << 44, &absurd);
   tap_ok(status == KARST_ERROR_NO_MEMORY && !absurd &&
              strstr(karst_context_error(gpu), "out of device memory: a vector needs 140737488355328 bytes"),
-         "more memory than any GPU has: %s", karst_context_error(gpu));
+         "more memory than any GPU has is refused: %s", karst_context_error(gpu));
   for (size_t bytes = (size_t)1 << 40; bytes >= 1 << 10; bytes /= 2)
     while (pieces < PIECES && gpu->backend->allocate(gpu, bytes, "a test", &piece[pieces]) == KARST_SUCCESS) pieces++;
   status = solve(gpu, NULL);
-  tap_ok(status == KARST_ERROR_NO_MEMORY, "a solve without device memory: %s, %s", karst_status_text(status),
+  tap_ok(status == KARST_ERROR_NO_MEMORY, "a solve without device memory fails: %s, %s", karst_status_text(status),
          karst_context_error(gpu));
   while (pieces > 0) gpu->backend->release(gpu, piece[--pieces]);
-  tap_ok(solve(gpu, NULL) == KARST_SUCCESS, "and it runs once there is memory again");
+  tap_ok(solve(gpu, NULL) == KARST_SUCCESS, "the solve succeeds once there is memory again");
 }
 
 static void devices(void)
@@ -339,11 +320,11 @@ static void devices(void)
   karst_status status = karst_context_set_device(context, "cuda:99");
   tap_ok(status == KARST_ERROR_NO_DEVICE &&
              strncmp(karst_context_error(context), "cuda:99 was asked for, but the last GPU here is cuda:", 53) == 0,
-         "a GPU that is not there: %s", karst_context_error(context));
-  tap_ok(strncmp(karst_context_device(context), "cpu", 3) == 0, "the context is on the CPU then");
+         "a missing GPU is an error: %s", karst_context_error(context));
+  tap_ok(strncmp(karst_context_device(context), "cpu", 3) == 0, "the context stays on the CPU");
   tap_ok(karst_context_set_device(context, "cuda:0") == KARST_SUCCESS &&
              strncmp(karst_context_device(context), "cuda:0, ", 8) == 0,
-         "the first GPU: %s", karst_context_device(context));
+         "the first GPU is opened: %s", karst_context_device(context));
   karst_context_destroy(context);
 }
 

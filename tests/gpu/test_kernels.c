@@ -1,7 +1,7 @@
-/* Every family of kernels runs on small systems: set-up, solve, new values, update, solve; what it leaves is finite.
+/* Every family of kernels runs on small systems: set-up, solve, new values, update, solve. The residual is finite.
  *
- * Its use is under tools that look over each access of a kernel, as tests/gpu/check.sh does: test_kernels FAMILY runs
- * one family, on the GPU alone, and test_kernels --families lists them. What comes out is compared elsewhere. */
+ * It is made for tools that check each memory access of a kernel, as tests/gpu/check.sh does: test_kernels FAMILY runs
+ * one family, on the GPU alone, and test_kernels --families lists them. Other tests compare the results. */
 #include "config.h"
 
 #include "tests/support/patterns.h"
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Systems of a family, for blocks of first to last by steps: of 1 where each size has kernels that no other line has,
- * and of more elsewhere, for under compute-sanitizer each takes long. matrix: of the gallery, or dense:N, or arrow:N,
+/* Systems of a family, for blocks of first to last by step: 1 if each size has kernels that no other line has, and more
+ * elsewhere, because each system takes long under compute-sanitizer. matrix: of the gallery, or dense:N, or arrow:N,
  * which has one long row and column. options: NAME=VALUE with blanks between. */
 struct systems {
   const char *family, *matrix;
@@ -150,11 +150,10 @@ static karst_matrix *make_matrix(karst_context *context, const char *name, int b
   const bool dense = strncmp(name, "dense:", 6) == 0;
   if (dense || strncmp(name, "arrow:", 6) == 0)
     return make_pattern(context, dense, (karst_index)strtol(name + 6, NULL, 10), b);
-  karst_matrix *A = matrix_from(context, name, b);
-  return A;
+  return matrix_from(context, name, b);
 }
 
-/* Sets the options of a line. The styles of fgbilu are those of a GPU. */
+/* Sets the options of a line. The styles of fgbilu exist on a GPU alone. */
 static karst_options *make_options(karst_context *context, const char *line)
 {
   const bool on_host = strncmp(karst_context_device(context), "cpu", 3) == 0;
@@ -172,7 +171,7 @@ static karst_options *make_options(karst_context *context, const char *line)
   return options;
 }
 
-/* Returns the norm of what is left after a set-up and a solve, new values, an update and a solve. */
+/* Returns the norm of the residual after a set-up and a solve, new values, an update and a solve. */
 static double run(karst_context *context, const struct systems *systems, int b)
 {
   karst_matrix *A = make_matrix(context, systems->matrix, b);

@@ -15,14 +15,14 @@ static void no_stream_on_the_cpu(void)
   int stream;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   karst_status status = karst_context_set_stream(context, &stream);
-  tap_ok(status == KARST_ERROR_ARGUMENT && strstr(karst_context_error(context), "CPU"), "a stream on the CPU: %s",
-         karst_context_error(context));
+  tap_ok(status == KARST_ERROR_ARGUMENT && strstr(karst_context_error(context), "CPU"),
+         "a stream on the CPU is refused: %s", karst_context_error(context));
   tap_ok(karst_context_set_stream(context, NULL) == KARST_SUCCESS && !karst_context_stream(context),
-         "but NULL is none");
-  tap_ok(karst_context_synchronize(context) == KARST_SUCCESS, "there is nothing to wait for");
+         "a NULL stream is accepted on the CPU");
+  tap_ok(karst_context_synchronize(context) == KARST_SUCCESS, "synchronize returns at once on the CPU");
   tap_ok(karst_context_set_stream(NULL, NULL) == KARST_ERROR_ARGUMENT &&
              karst_context_synchronize(NULL) == KARST_ERROR_ARGUMENT,
-         "a context must be given");
+         "a NULL context is refused");
   karst_context_destroy(context);
 }
 
@@ -49,20 +49,17 @@ static bool solve(karst_context *context, const char *precond, const char *triso
   options.precond = precond;
   options.trisolve = trisolve;
   options.ordering = ordering;
-  karst_matrix *A = matrix_from(context, "blackoil:6x5x4", 0);
-  int64_t rows = karst_matrix_rows(A);
-  karst_vector *b = vector_random(context, rows, 8), *x = vector_of(context, rows, 0), *r = vector_of(context, rows, 0);
-  karst_solver *solver = solver_set_up(context, &options, A);
+  struct problem p = problem_from(context, "blackoil:6x5x4", 0, 8);
+  karst_vector *r = vector_of(context, p.n, 0);
+  karst_solver *solver = problem_solver(&p, &options);
   tap_need(context, karst_solver_update(solver), "update");
-  tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
-  tap_need(context, karst_matrix_residual(A, b, x, r, &norm), "residual");
-  tap_need(context, karst_vector_norm(b, &b_norm), "norm");
+  result = problem_solve(&p, solver);
+  tap_need(context, karst_matrix_residual(p.A, p.b, p.x, r, &norm), "residual");
+  tap_need(context, karst_vector_norm(p.b, &b_norm), "norm");
   tap_need(context, karst_context_synchronize(context), "synchronize");
   karst_solver_destroy(solver);
-  karst_vector_destroy(b);
-  karst_vector_destroy(x);
   karst_vector_destroy(r);
-  karst_matrix_destroy(A);
+  problem_destroy(&p);
   return result.reason > 0 && norm <= 2e-6 * b_norm;
 }
 
@@ -88,19 +85,19 @@ static void streams(void)
   void *own = karst_context_stream(context), *given = karst_context_stream(other);
   tap_ok(own && given && own != given, "each context has a stream of its own");
   tap_ok(karst_context_set_stream(context, given) == KARST_SUCCESS && karst_context_stream(context) == given,
-         "until it is given another");
+         "a context works on the stream that it is given");
   solve_with_all(context, "a stream that was given");
   karst_vector *vector = vector_of(context, 3, 0);
   karst_status status = karst_context_set_stream(context, own);
-  tap_ok(status == KARST_ERROR_ARGUMENT && karst_context_stream(context) == given, "no other stream under objects: %s",
+  tap_ok(status == KARST_ERROR_ARGUMENT && karst_context_stream(context) == given, "the stream stays under objects: %s",
          karst_context_error(context));
   karst_vector_destroy(vector);
   status = karst_context_set_stream(context, (void *)per_thread); /* NOLINT(performance-no-int-to-ptr): CUDA's name */
-  tap_ok(status == KARST_ERROR_ARGUMENT, "the stream of each thread: %s", karst_context_error(context));
+  tap_ok(status == KARST_ERROR_ARGUMENT, "the stream of each thread is refused: %s", karst_context_error(context));
   tap_ok(karst_context_set_stream(context, NULL) == KARST_SUCCESS && !karst_context_stream(context),
-         "CUDA's default stream");
+         "CUDA's default stream is accepted");
   solve_with_all(context, "the default stream");
-  tap_ok(karst_context_set_stream(context, own) == KARST_SUCCESS, "its own stream again");
+  tap_ok(karst_context_set_stream(context, own) == KARST_SUCCESS, "the context takes its own stream again");
   solve_with_all(context, "its own stream");
   tap_need(context, karst_context_set_device(context, "cuda"), "the device again");
   tap_ok(karst_context_stream(context) != NULL, "a device that is set brings a stream of its own");
@@ -177,7 +174,7 @@ static void run_alone(const char *device, bool other_unused)
     tap_ok(!is_used(0), "the first GPU is not touched by work on %s", device);
 }
 
-/* The caller has made a context with the driver, on the device that Karst works on. */
+/* The caller has made a context with the driver, on the device that Karst uses. */
 static void beside_a_context_of_the_driver(void)
 {
   int (*create)(void **, unsigned, int), (*destroy)(void *);
@@ -185,11 +182,11 @@ static void beside_a_context_of_the_driver(void)
   memcpy(&create, &found[0], sizeof create);
   memcpy(&destroy, &found[1], sizeof destroy);
   if (!create || !destroy || create(&own, 0, 0) != 0) {
-    tap_skip("the driver makes none", "a context made with the driver");
+    tap_skip("the driver makes no context", "a context made with the driver");
     return;
   }
   karst_context *context = open_gpu("cuda:0", true);
-  tap_ok(current_context() == own, "opening cuda:0 leaves a context of the driver's as it was");
+  tap_ok(current_context() == own, "opening cuda:0 leaves a context of the driver as it was");
   solve_with_all(context, "cuda:0 beside such a context");
   tap_ok(current_context() == own, "work on the context leaves it as it was, too");
   karst_context_destroy(context);
@@ -221,7 +218,7 @@ static void devices(void)
   work_beside("cuda:1", 0);
   first = open_gpu("cuda:0", true);
   karst_status status = karst_context_set_stream(second, karst_context_stream(first));
-  tap_ok(status == KARST_ERROR_ARGUMENT, "the other GPU's stream: %s", karst_context_error(second));
+  tap_ok(status == KARST_ERROR_ARGUMENT, "the stream of another GPU is refused: %s", karst_context_error(second));
   solve_with_all(second, "cuda:1 after that");
   karst_context_destroy(second);
   karst_context_destroy(first);
