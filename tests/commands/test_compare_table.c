@@ -2,14 +2,13 @@
  * With the arguments "report" and a folder the program writes a report there instead, for test_compare_report.sh. */
 #include "config.h"
 
-#include "tests/support/tap.h"
+#include "tests/support/commands.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #ifdef HAVE_JANSSON
+#include "tests/support/json_values.h"
 #include "tools/src/compare/report/compare_table.h"
 
 enum { LINES_MAX = 64, TEXT_MAX = 1 << 16 };
@@ -38,7 +37,23 @@ static json_t *add(const char *text)
   return lines[count++];
 }
 
-/* Adds a case; level NULL: none. It takes set-up + solve = 3/4 + 1/4 of the seconds. */
+/* Sets an option of a line's case, and a value of its object of solve. */
+static void set_option(json_t *line, const char *name, const char *value)
+{
+  json_object_set_new(json_object_get(json_object_get(line, "case"), "options"), name, json_string(value));
+}
+
+static void set_solve(json_t *line, const char *key, json_t *value)
+{
+  json_object_set_new(json_object_get(line, "solve"), key, value);
+}
+
+static void set_repeat(json_t *line, double factor, double solve)
+{
+  set_solve(line, "repeat", json_pack("{s:f, s:f}", "factor", factor, "solve", solve));
+}
+
+/* Adds a case; level NULL: none. Set-up takes 3/4 of the seconds, and solve 1/4. */
 static json_t *add_case(const char *matrix, int block, const char *device, const char *precond, const char *level,
                         double seconds)
 {
@@ -53,15 +68,14 @@ static json_t *add_case(const char *matrix, int block, const char *device, const
       900, "rows", 100, "file_entries", 400, "reason", "converged: relative residual", "device_name", device, "times",
       "order", 0.0, "symbolic", seconds / 4, "factor", seconds / 2, "transfer", 0.5, "solve", seconds / 4, "repeat");
   if (!line || count == LINES_MAX) exit(1);
-  if (level)
-    json_object_set_new(json_object_get(json_object_get(line, "case"), "options"), "level", json_string(level));
+  if (level) set_option(line, "level", level);
   for (int i = 0; i < 5; i++)
     json_array_append_new(json_object_get(line, "history"), json_pack("[i, f]", 4 * i, 10.0 / (1 << 5 * i)));
   lines[count++] = line;
   return line;
 }
 
-/* A case that ended so, with no object of solve. */
+/* Makes a case one that ended so, without an object of solve. */
 static void fail_case(json_t *line, const char *outcome, const char *sentence)
 {
   json_object_set_new(line, "outcome", json_string(outcome));
@@ -71,20 +85,12 @@ static void fail_case(json_t *line, const char *outcome, const char *sentence)
 
 typedef int writer(const struct compare_set *set, const char *path);
 
-/* What the writer makes of the lines; the next call overwrites it. "" where it failed. */
+/* The text that the writer makes of the lines; the next call overwrites it. "" if it failed. */
 static const char *written(writer *write, const char *baseline)
 {
-  static char text[TEXT_MAX];
   const struct compare_set set = {count, lines, baseline};
-  char path[512];
-  snprintf(path, sizeof path, "%s", tap_scratch("table"));
-  *text = '\0';
-  if (write(&set, path) != TOOL_GO_ON) return text;
-  FILE *file = fopen(path, "rb");
-  if (!file) exit(1);
-  text[fread(text, 1, sizeof text - 1, file)] = '\0';
-  fclose(file);
-  return text;
+  const char *path = scratch_path("table");
+  return write(&set, path) == TOOL_GO_ON ? file_text(path) : "";
 }
 
 /* The same in Markdown, with one space for several and two dashes for more. */
@@ -100,7 +106,7 @@ static const char *markdown(const char *baseline)
   return text;
 }
 
-/* Whether all lines of the first table are equally long. */
+/* Whether all lines of the first table have one length. */
 static bool is_aligned(const char *text)
 {
   const char *line = strstr(text, "\n|");
@@ -110,7 +116,7 @@ static bool is_aligned(const char *text)
   return length > 0;
 }
 
-/* Notes what was written where it is not what was expected. */
+/* Checks, and prints the text if it is wrong. */
 static void expect(bool right, const char *text, const char *what)
 {
   if (!tap_ok(right, "%s", what)) fprintf(stderr, "%s\n", text);
@@ -136,16 +142,16 @@ static void test_paper(void)
       "| 2 | 0 | 1.000 | 1.000 | 20 / 21 | 1.00 | 0.750 | 0.250 | 0.750 | 0.250 | 2.25 | 7/8 | 5.0e-09 |\n"
       "| 2 | 1 | out of memory[^1] | 1.000 | 21 | - | - | - | 0.750 | 0.250 | 2.25 | 7/8 | 5.0e-09 |\n"
       "\n[^1]: more than 4 GB \\| it said\n";
-  for (int place = 0; place < 2; place++) /* the order of the plan is another */
+  for (int place = 0; place < 2; place++) /* the plan has another order */
     for (int block = 2; block >= 1; block--)
       for (int level = 0; level < 2; level++) {
         const double seconds = place ? 1 : 0.25 * block * block / (block == 2 ? 1 : 1.0 / (1 + level));
         add_case("poisson", block, place ? "cpu" : "cuda", "iluk", level ? "1" : "0", seconds);
       }
   fail_case(lines[1], "out of memory", "more than 4 GB | it said");
-  json_object_set_new(json_object_get(lines[4], "solve"), "iterations", json_integer(21));
+  set_solve(lines[4], "iterations", json_integer(21));
   const char *text = markdown("device=cpu");
-  tap_ok(is_aligned(written(compare_write_markdown, NULL)), "columns stand below each other");
+  tap_ok(is_aligned(written(compare_write_markdown, NULL)), "columns of Markdown are aligned");
   expect(strcmp(text, golden) == 0, text, "Markdown has the paper's layout, whatever the order of the plan");
   forget();
 }
@@ -160,43 +166,33 @@ static void test_speed_ups(void)
   json_t *object = json_loads(text, 0, NULL), *results = json_object_get(object, "results");
   static const double right[] = {1, 2, 0.5};
   bool all = json_array_size(results) == 4;
-  for (size_t i = 0; i < 3; i++)
-    all = all && json_real_value(json_object_get(json_array_get(results, i), "speed_up")) == right[i];
-  expect(all, text, "an option that the baseline has no use for is no difference");
-  expect(json_is_null(json_object_get(json_array_get(results, 3), "speed_up")), text,
-         "where the baseline has no such case there is no speed-up");
+  for (size_t i = 0; i < 3; i++) all = all && number_at(json_array_get(results, i), "speed_up") == right[i];
+  expect(all, text, "an option that the baseline does not use makes no difference");
+  expect(is_null(json_array_get(results, 3), "speed_up"), text, "without a case of the baseline there is no speed-up");
   json_decref(object);
   object = json_loads(written(compare_write_json, "device=cpu,precond=iluk"), 0, NULL);
   results = json_object_get(object, "results");
-  tap_ok(json_real_value(json_object_get(json_array_get(results, 0), "speed_up")) == 0.5,
-         "a baseline may name several options");
+  tap_ok(number_at(json_array_get(results, 0), "speed_up") == 0.5, "a baseline may name several options");
   json_decref(object);
   json_object_set_new(lines[0], "outcome", json_string("not converged"));
   text = markdown("precond=jacobi");
   expect(strstr(text, "| 1 | iluk | 0 | 4.00 | 10 | - |") && strstr(text, "not converged[^1] | 10 |"), text,
-         "there is none over a baseline that did not converge");
+         "a baseline that did not converge gives no speed-up");
   forget();
 }
 
 static void test_repeats(void)
 {
-  json_t *line = add_case("m", 1, "cpu", "iluk", "0", 4);
-  json_object_set_new(json_object_get(line, "solve"), "repeat", json_pack("{s:f, s:f}", "factor", 0.25, "solve", 0.5));
-  add_case("m", 1, "cpu", "iluk", "1", 1);
-  json_object_set_new(json_object_get(lines[1], "solve"), "repeat", json_pack("{s:n, s:s}", "factor", "solve", "x"));
-  add_case("m", 1, "cpu", "auto", NULL, 4);
-  json_object_set_new(json_object_get(lines[2], "solve"), "repeat",
-                      json_pack("{s:f, s:f}", "factor", 0.25, "solve", 0.5));
-  json_t *object = json_loads(written(compare_write_json, NULL), 0, NULL),
-         *results = json_object_get(object, "results");
-  tap_ok(json_real_value(json_object_get(json_array_get(results, 0), "time_total")) == 1.75,
-         "medians take the place of the first factorization and solve");
-  tap_ok(json_real_value(json_object_get(json_array_get(results, 1), "time_total")) == 1, "unless they are no numbers");
-  tap_ok(json_real_value(json_object_get(json_array_get(results, 2), "time_total")) == 4 &&
-             strstr(written(compare_write_csv, NULL), ",1,2,1,4,4,0.75,"),
-         "of auto set-up and solve are the first, and update and solve the medians");
-  tap_ok(json_array_size(json_object_get(json_array_get(results, 0), "history")) == 5 &&
-             json_is_null(json_object_get(json_array_get(results, 0), "speed_up")),
+  set_repeat(add_case("m", 1, "cpu", "iluk", "0", 4), 0.25, 0.5);
+  set_solve(add_case("m", 1, "cpu", "iluk", "1", 1), "repeat", json_pack("{s:n, s:s}", "factor", "solve", "x"));
+  set_repeat(add_case("m", 1, "cpu", "auto", NULL, 4), 0.25, 0.5);
+  json_t *object = json_loads(written(compare_write_json, NULL), 0, NULL), *result[3];
+  for (size_t i = 0; i < 3; i++) result[i] = json_array_get(json_object_get(object, "results"), i);
+  tap_ok(number_at(result[0], "time_total") == 1.75, "medians replace the first factorization and solve");
+  tap_ok(number_at(result[1], "time_total") == 1, "medians that are not numbers are ignored");
+  tap_ok(number_at(result[2], "time_total") == 4 && strstr(written(compare_write_csv, NULL), ",1,2,1,4,4,0.75,"),
+         "for auto set-up and solve are the first, and update and solve are the medians");
+  tap_ok(json_array_size(json_object_get(result[0], "history")) == 5 && is_null(result[0], "speed_up"),
          "without a baseline there are no speed-ups, and a short history is kept");
   json_decref(object);
   forget();
@@ -220,10 +216,10 @@ static void test_csv(void)
   const char *text = written(compare_write_csv, NULL);
   expect(strncmp(text, head, strlen(head)) == 0, text, "CSV begins with a header");
   const char *row = text + strlen(head);
-  expect(strncmp(row, first, strlen(first)) == 0, text, "fields with commas, quotes and ends of lines are quoted");
+  expect(strncmp(row, first, strlen(first)) == 0, text, "fields with commas, quotes and newlines are quoted");
   row += strlen(first);
   expect(strncmp(row, ",,,,,,not run,,", 15) == 0, text, "a case that has not run is a row that says so");
-  expect(strstr(row, "n,,none,,cpu,,crashed,killed by SIGSEGV,,,"), text, "what is not known is empty");
+  expect(strstr(row, "n,,none,,cpu,,crashed,killed by SIGSEGV,,,"), text, "unknown values are empty fields");
   forget();
 }
 
@@ -235,23 +231,10 @@ static void test_odd_lines(void)
       " 'solve': []}");
   add("{'karst_compare': 1}");
   const char *text = markdown(NULL);
-  expect(strstr(text, "1 converged, 2 failed") != NULL, text, "an outcome that is not known is a failure");
-  expect(strstr(text, "With block size 4.") != NULL, text,
-         "a file's own block size is known from the case that read it");
-  expect(strstr(text, "| 0.5 | failed |") && strstr(text, "| - |"), text,
-         "lines that lack numbers have rows all the same");
+  expect(strstr(text, "1 converged, 2 failed") != NULL, text, "an unknown outcome is a failure");
+  expect(strstr(text, "With block size 4.") != NULL, text, "the block size of a file comes from the case that read it");
+  expect(strstr(text, "| 0.5 | failed |") && strstr(text, "| - |"), text, "lines without numbers have rows");
   forget();
-}
-
-static void set_repeat(json_t *line, double factor, double solve)
-{
-  json_object_set_new(json_object_get(line, "solve"), "repeat",
-                      json_pack("{s:f, s:f}", "factor", factor, "solve", solve));
-}
-
-static void set_option(json_t *line, const char *name, const char *value)
-{
-  json_object_set_new(json_object_get(json_object_get(line, "case"), "options"), name, json_string(value));
 }
 
 static void test_auto(void)
@@ -262,19 +245,17 @@ static void test_auto(void)
                              "its time | auto / best |\n";
   add_case("alone", 1, "cpu", "iluk", "0", 1);
   set_option(lines[0], "solver", "cg");
-  expect(!strstr(markdown(NULL), "auto"), "", "without auto nothing is said of it");
+  expect(!strstr(markdown(NULL), "auto"), "", "tables without auto do not mention it");
   add_case("alone", 1, "cpu", "auto", NULL, 9);
   set_option(lines[1], "solver", "gmres");
-  expect(!strstr(markdown(NULL), "auto against"), "", "nor where no other case has its solver");
+  expect(!strstr(markdown(NULL), "auto against"), "", "auto is not compared without other cases of its solver");
   for (int i = 0; i < 9; i++) {
     static const char *const matrices[] = {"m", "n", "p"};
     static const double seconds[] = {2, 4, 1.6, 4, 4, 2, 3, 4, 3};
     static const char *const levels[] = {NULL, "0", "1"};
     json_t *line = add_case(matrices[i / 3], 1, "cpu", i % 3 ? "iluk" : "auto", levels[i % 3], seconds[i]);
     set_option(line, "solver", i < 6 ? "gmres" : "cg");
-    if (i % 3 == 0)
-      json_object_set_new(json_object_get(line, "solve"), "auto_choice",
-                          json_string("--precond rrb --ordering natural"));
+    if (i % 3 == 0) set_solve(line, "auto_choice", json_string("--precond rrb --ordering natural"));
   }
   fail_case(lines[8], "crashed", "killed by SIGSEGV");
   const char *text = markdown(NULL);
@@ -282,13 +263,13 @@ static void test_auto(void)
   expect(strstr(text, "| m | gmres | rrb, ordering natural | 2.00 s | iluk, k=1 | 1.60 s | 1.25 |\n| n | gmres | rrb, "
                       "ordering natural | 4.00 s | iluk, k=1 | 2.00 s | 2.00 |\n| p | cg | auto | crashed[^1] | iluk, "
                       "k=1 | 3.00 s | - |\n"),
-         text, "a line says what auto chose, and how the times relate, where there are two");
+         text, "a line has auto's choice, and the ratio of the times if there are two");
   for (size_t i = 2; i < 8; i++) set_repeat(lines[i], 0.25 * (double)i, 0.5);
   text = markdown(NULL);
-  expect(strstr(text, "update and solve: 2 of 2. Counted"), text, "updates are counted where cases were repeated");
+  expect(strstr(text, "update and solve: 2 of 2. Counted"), text, "updates are counted if cases were repeated");
   expect(strstr(text, "| update + solve | best fixed | auto / best |\n") &&
              strstr(text, "| 1.00 s | 1.25 s | 0.80 |\n"),
-         text, "and have columns of their own");
+         text, "updates have columns of their own");
   forget();
 }
 
@@ -298,8 +279,9 @@ static void test_hostile(void)
   add_case("m", 1, "c<u>da", "iluk\\", "0", 4);
   const char *text = markdown(NULL);
   expect(strstr(text, "\n## &lt;b\\>\\|\\*x\\* \\# \\[a\\](b) snake_case \\_e\\_\n"), text,
-         "names are text in Markdown");
-  expect(strstr(text, "preconditioner \\`\\|\\`") && strstr(text, "iluk\\\\"), text, "values too");
+         "special characters of names are escaped in Markdown");
+  expect(strstr(text, "preconditioner \\`\\|\\`") && strstr(text, "iluk\\\\"), text,
+         "special characters of values are escaped in Markdown");
   forget();
 }
 
@@ -308,18 +290,19 @@ static void test_columns(void)
   static const char *const solvers[] = {"gmres", "cg"}, *const orderings[] = {"natural", "rcm"};
   for (int i = 0; i < 8; i++) {
     json_t *line = add_case(i < 4 ? "m" : "n", i < 4 ? 1 : 2, "cpu", "iluk", "0", 4 + i);
-    json_t *options = json_object_get(json_object_get(line, "case"), "options");
-    json_object_set_new(options, "solver", json_string(solvers[i % 2]));
-    json_object_set_new(options, "ordering", json_string(i < 4 ? orderings[i / 2 % 2] : "rcm"));
-    json_object_set_new(options, "restart", json_string(i < 6 ? "30" : "9"));
+    set_option(line, "solver", solvers[i % 2]);
+    set_option(line, "ordering", i < 4 ? orderings[i / 2 % 2] : "rcm");
+    set_option(line, "restart", i < 6 ? "30" : "9");
   }
   const char *text = markdown(NULL);
   expect(strstr(text, "\nAll with preconditioner iluk, k level 0, device cpu, threads 2.\n"), text,
-         "what has one value for all cases is said once");
+         "a value that all cases have is stated once");
   expect(strstr(text, "\nWith block size 1, restart 30.\n\n| solver | ordering | time"), text,
-         "what has one value for a matrix is said above its table, and the rest are columns");
-  expect(strstr(text, "\nWith block size 2, ordering rcm.\n\n| solver | restart | time"), text, "in each table anew");
-  expect(strstr(text, "| gmres | 9 | 10.00 |") < strstr(text, "| gmres | 30 | **8.00** |"), text, "numbers go by size");
+         "a value that all cases of a matrix have is stated above its table, and the rest are columns");
+  expect(strstr(text, "\nWith block size 2, ordering rcm.\n\n| solver | restart | time"), text,
+         "each table has its own columns");
+  expect(strstr(text, "| gmres | 9 | 10.00 |") < strstr(text, "| gmres | 30 | **8.00** |"), text,
+         "rows are sorted by numbers as numbers");
   forget();
 }
 
@@ -331,12 +314,13 @@ static void test_few(void)
   tap_ok(right, "a plan without cases has tables");
   lines[count++] = NULL;
   for (int i = 0; i < 3; i++) right = right && *written(all[i], "device=cpu");
-  tap_ok(right && strstr(markdown(NULL), "1 case of 0 matrices: 1 not run."), "and one of which none has run");
+  tap_ok(right && strstr(markdown(NULL), "1 case of 0 matrices: 1 not run."),
+         "a plan of which no case has run has tables");
   add_case("m", 1, "cpu", "none", NULL, 4);
   const char *text = markdown(NULL);
   expect(strstr(text, "All with block size 1, preconditioner none, device cpu, threads 2.") &&
              strstr(text, "\n| time (s) | iterations |"),
-         text, "one case is a table of one row");
+         text, "a single case is a table of one row");
   forget();
 }
 
@@ -352,8 +336,7 @@ static void refuse(writer *write, const char *path, const char *baseline, const 
 static void test_errors(void)
 {
   writer *const all[] = {compare_write_csv, compare_write_json, compare_write_markdown};
-  char folder[512];
-  snprintf(folder, sizeof folder, "%s", tap_scratch("absent/table"));
+  const char *folder = scratch_path("absent/table");
   add_case("m", 1, "cpu", "iluk", "0", 4);
   for (int i = 0; i < 3; i++) {
     refuse(all[i], folder, NULL, "No such file", "a file that cannot be made is an error");
@@ -363,14 +346,15 @@ static void test_errors(void)
       tap_skip("there is no /dev/full", "a disk that is full is an error");
   }
   refuse(all[0], tap_scratch("table"), "device", "is not NAME=VALUE", "a baseline without a value is an error");
-  refuse(all[0], tap_scratch("table"), "speed=9", "no case has the option 'speed'", "and so is one that no case has");
+  refuse(all[0], tap_scratch("table"), "speed=9", "no case has the option 'speed'",
+         "a baseline that no case has is an error");
   lines[count++] = NULL;
-  tap_ok(*written(compare_write_csv, "speed=9") != '\0', "unless cases are still to come");
+  tap_ok(*written(compare_write_csv, "speed=9") != '\0', "a baseline that no case has is accepted before all have run");
   forget();
   refuse(compare_write_report, tap_write("file", "x", 1), NULL, "", "a report needs a folder");
   setenv("PATH", "/nowhere", 1);
   tap_ok(compare_report_check(tap_scratch("report")) == TOOL_FAILED && strstr(tool_sentence(), "gnuplot"),
-         "and gnuplot, which is missed before any work is done");
+         "a report needs gnuplot, which is checked before any work is done");
 }
 
 static void test_same(void)
@@ -397,13 +381,12 @@ static int write_report(const char *folder)
     json_t *line = add_case(hostile ? "dir/<script>alert(1)</script>\"&'%d.mtx" : "blackoil:60x220x2", block,
                             place ? "cuda" : "cpu", precond ? "parilu" : "iluk", levels[level],
                             (1 + 0.5 * level) * (precond ? 1.7 : 1) * (place ? 0.2 : 1) * (hostile ? 3 : 0.01) / block);
-    json_object_set_new(json_object_get(line, "solve"), "fill_file", json_real((1 + level) * 1.1 * block));
-    json_object_set_new(json_object_get(line, "solve"), "iterations", json_integer(90 / (1 + level) / block));
+    set_solve(line, "fill_file", json_real((1 + level) * 1.1 * block));
+    set_solve(line, "iterations", json_integer(90 / (1 + level) / block));
     if (precond) set_option(line, "orthogonalise", "twice");
     if (precond) set_option(line, "trisolve_sweeps", "12345");
-    if (i == 5) /* what would end gnuplot's data, and give it a command */
-      json_object_set_new(json_object_get(json_object_get(line, "case"), "options"), "level",
-                          json_string("7\nEOD\nsystem \"touch harm\"\n"));
+    if (i == 5)
+      set_option(line, "level", "7\nEOD\nsystem \"touch harm\"\n"); /* would end gnuplot's data with a command */
     if (i == 20) fail_case(line, "crashed", "killed by SIGSEGV after <b>2 s</b>");
     if (i == 31) fail_case(line, "out of time", "stopped after the limit of 600 s");
   }
