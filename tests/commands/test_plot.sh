@@ -4,8 +4,7 @@ command -v gnuplot >/dev/null || {
   echo '1..0 # SKIP there is no gnuplot'
   exit 0
 }
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
+. "$srcdir/tests/support/report.sh"
 plot=$srcdir/doc/plots/plot_fgbilu
 
 # row PROGRAM N MICROSECONDS
@@ -24,23 +23,20 @@ row()
 
 echo 1..5
 "$plot" "$scratch/lines.json" >"$scratch/plot.svg" 2>"$scratch/error"
-status=$?
-number=0
-# report WHAT, of the status of the command before
-report()
+drawn=$?
+# counts NUMBER PATTERN prints what is wrong unless the picture is drawn and has this number of lines that match.
+counts()
 {
-  [ $? = 0 ] && [ $status = 0 ] && result=ok || result='not ok'
-  number=$((number + 1))
-  echo "$result $number - $1"
+  [ $drawn = 0 ] && [ "$(grep -cE "$2" "$scratch/plot.svg")" = "$1" ] ||
+    echo "status $drawn" | cat - "$scratch/error" "$scratch/plot.svg"
 }
-[ "$(grep -cE '>(all: a factorization and 3 steps|factorization|both sweeps)<' "$scratch/plot.svg")" = 3 ]
-report 'a panel for each task that has figures'
-[ "$(grep -cE '>fgbilu:(tiles, cuda|acc, &lt;cuda>)</text>' "$scratch/plot.svg")" = 2 ]
-report 'the key names each program once, safely in XML'
-grep -q '^</svg>' "$scratch/plot.svg"
-report 'the picture is whole'
-"$plot" <"$scratch/lines.json" 2>/dev/null | cmp -s - "$scratch/plot.svg"
-report 'lines may come from standard input'
+report 'a panel for each task that has figures' \
+  "$(counts 3 '>(all: a factorization and 3 steps|factorization|both sweeps)<')"
+report 'the key names each program once, safely in XML' "$(counts 2 '>fgbilu:(tiles, cuda|acc, &lt;cuda>)</text>')"
+report 'the picture is complete' "$(counts 1 '^</svg>')"
+report 'lines may come from standard input' \
+  "$("$plot" <"$scratch/lines.json" 2>/dev/null | cmp - "$scratch/plot.svg" 2>&1)"
 echo nothing | "$plot" >/dev/null 2>"$scratch/error"
-[ $? = 2 ] && [ "$(cat "$scratch/error")" = 'plot_fgbilu: no lines of bench --grids --json' ]
-report 'lines of something else are refused with a sentence'
+status=$?
+report 'other lines are refused with a sentence' "$([ $status = 2 ] &&
+  [ "$(cat "$scratch/error")" = 'plot_fgbilu: no lines of bench --grids --json' ] || cat "$scratch/error")"

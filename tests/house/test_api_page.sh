@@ -1,23 +1,17 @@
 #!/bin/sh
 # "make html" makes a page of karst.h without a warning. Each function and constant has a text there, and each link
 # leads to a file.
+. "$srcdir/tests/support/report.sh"
 echo 1..3
 if ! command -v doxygen >/dev/null; then
-  for number in 1 2 3; do echo "ok $number - the page of karst.h # SKIP doxygen is not installed"; done
+  for part in warnings texts links; do skip "the page of karst.h: $part" 'doxygen is not installed'; done
   exit 0
 fi
-scratch=$(mktemp -d) || exit 99
-trap 'rm -rf "$scratch"' EXIT
-# report NUMBER TEXT WRONG prints a test; WRONG lists what contradicts the text.
-report()
-{
-  if [ -z "$3" ]; then echo "ok $1 - $2"; else echo "not ok $1 - $2:" $3; fi
-}
 
 wrong=$(cd "$builddir" && MAKEFLAGS='' ${MAKE:-make} -s html html_folder="$scratch/html" 2>&1 | grep -v '^  GEN')
-report 1 "make html has no warning" "$wrong"
+report "make html has no warning" "$wrong"
 
-# Each function has a table with its name and, behind it, a text of paragraphs.
+# Each function has a table with its name and, after it, a text of paragraphs.
 awk '/class="memname"/ {
     name = match($0, /karst_[a-z0-9_]* *<\/td>/) ? substr($0, RSTART, RLENGTH) : ""
     sub(/ *<.*/, "", name)
@@ -31,8 +25,8 @@ missing=$(for name in $declared; do grep -q -x "$name" "$scratch/described" || e
     grep -q "$name&#160;.*fielddoc" "$scratch"/html/group__*.html || echo "$name"
   done)
 [ "$(echo "$declared" | wc -l)" -gt 80 ] || missing="too few were found in karst.h: $declared"
-report 2 "every function and constant of karst.h has a text" "$missing"
+report "every function and constant of karst.h has a text" "$missing"
 
 wrong=$(cd "$scratch/html" && sed 's/href="/\n@/g' ./*.html | sed -n 's/^@\([^"#]*\).*/\1/p' | sort -u |
   while read -r link; do [ -e "$link" ] || echo "$link"; done)
-report 3 "every link leads to a file" "$wrong"
+report "every link leads to a file" "$wrong"

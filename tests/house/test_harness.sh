@@ -1,21 +1,13 @@
 #!/bin/sh
 # make check prints a line for each test and each check that failed, and keeps every check in the test's files .log and
-# .trs; and no other test uses a GPU while one fills its memory.
-scratch=$(mktemp -d) || exit 99
-trap 'rm -rf "$scratch"' EXIT
+# .trs. No other test uses a GPU while one fills its memory.
+. "$srcdir/tests/support/report.sh"
 mkdir "$scratch/tests"
-number=0
 
-# report TEXT FOUND EXPECTED checks that what was found is what was expected.
-report()
+# same TEXT FOUND EXPECTED checks that the text found is the one expected.
+same()
 {
-  number=$((number + 1))
-  if [ "$2" = "$3" ]; then
-    echo "ok $number - $1"
-  else
-    echo "not ok $number - $1"
-    printf 'found:\n%s\nexpected:\n%s\n' "$2" "$3" | sed 's/^/# /'
-  fi
+  report "$1" "$([ "$2" = "$3" ] || printf 'found:\n%s\nexpected:\n%s\n' "$2" "$3")"
 }
 
 # run NAME TEXT runs a test that prints the text, as make check does.
@@ -28,26 +20,26 @@ run()
     --expect-failure no -- sh "./$1" 2>&1)
 }
 
-report "a test that passes is a line" "$(run tests/test_good 'echo 1..3
+same "a test that passes is a line" "$(run tests/test_good 'echo 1..3
 echo ok 1 - one
 echo ok 2 - two
 echo "ok 3 - three # SKIP no reason"')" "PASS: tests/test_good (2 passed, 1 skipped)"
-report "its checks are kept" "$(grep -c '^:test-result: PASS\|^:test-result: SKIP' "$scratch/tests/test_good.trs")" 3
-report "so is what it printed" "$(grep -c '^ok' "$scratch/tests/test_good.log")" 3
-report "a check that fails is printed" "$(run tests/test_bad 'echo ok 1 - one
+same "its checks are kept" "$(grep -c '^:test-result: PASS\|^:test-result: SKIP' "$scratch/tests/test_good.trs")" 3
+same "the output of a test is kept" "$(grep -c '^ok' "$scratch/tests/test_good.log")" 3
+same "a check that fails is printed" "$(run tests/test_bad 'echo ok 1 - one
 echo not ok 2 - two is two
 echo 1..2')" "FAIL: tests/test_bad 2 - two is two
 FAIL: tests/test_bad (1 passed, 1 failed), see tests/test_bad.log"
-report "a script's log is named" "$(run tests/test_bad.sh 'echo not ok 1 - one
+same "a script's log is named" "$(run tests/test_bad.sh 'echo not ok 1 - one
 echo 1..1' | tail -n 1)" "FAIL: tests/test_bad.sh (0 passed, 1 failed), see tests/test_bad.sh.log"
-report "a test that crashes is printed" "$(run tests/test_crash 'echo ok 1 - one
+same "a test that crashes is printed" "$(run tests/test_crash 'echo ok 1 - one
 echo 1..1
 kill -SEGV $$')" "ERROR: tests/test_crash - exited with status 139 (terminated by signal 11?)
 FAIL: tests/test_crash (1 passed, 1 failed), see tests/test_crash.log"
-report "a test that bails out is printed" "$(run tests/test_bail 'echo "Bail out! no memory"')" \
+same "a test that bails out is printed" "$(run tests/test_bail 'echo "Bail out! no memory"')" \
   "ERROR: tests/test_bail - Bail out! no memory
 FAIL: tests/test_bail (0 passed, 1 failed), see tests/test_bail.log"
-report "a test that cannot run here is a line" "$(run tests/test_none 'echo "1..0 # SKIP no GPU"')" \
+same "a test that cannot run here is a line" "$(run tests/test_none 'echo "1..0 # SKIP no GPU"')" \
   "SKIP: tests/test_none (0 passed, 1 skipped)"
 
 # free LOCK... prints which locks another test would get while a test of this name runs, where the files show a GPU.
@@ -58,25 +50,24 @@ free()
 }
 
 if command -v flock >/dev/null; then
-  report "tests on a GPU run together" "$(free tests/lib/test_vector "/none $scratch")" shared
-  report "the one that fills its memory runs alone" "$(free tests/gpu/test_cuda "/none $scratch")" ""
-  report "it does not wait where there is no GPU" "$(free tests/gpu/test_cuda /none)" "shared
+  same "tests on a GPU run together" "$(free tests/lib/test_vector "/none $scratch")" shared
+  same "the test that fills the memory of a GPU runs alone" "$(free tests/gpu/test_cuda "/none $scratch")" ""
+  same "the test that fills the memory does not wait without a GPU" "$(free tests/gpu/test_cuda /none)" "shared
 exclusive"
-  report "a test that is over keeps nothing, even if it leaves a process behind" \
+  same "a test that has ended holds no lock, even if it leaves a process behind" \
     "$(KARST_GPU_FILES=/ sh "$srcdir/tests/support/device_lock.sh" "$scratch/lock" tests/gpu/test_cuda \
       sh -c 'tail -f /dev/null >/dev/null 2>&1 & echo $!' >"$scratch/left"
       free tests/lib/test_vector /none
       kill "$(cat "$scratch/left")")" "shared
 exclusive"
 else
-  number=$((number + 1))
-  echo "ok $number - no other test uses a GPU while one fills its memory # SKIP no program flock"
+  skip "no other test uses a GPU while one fills its memory" 'no program flock'
 fi
-report "without the program flock a test runs as it is" "$(mkdir "$scratch/few"
+same "without the program flock a test runs as it is" "$(mkdir "$scratch/few"
   ln -s "$(command -v sh)" "$scratch/few"
   PATH=$scratch/few KARST_GPU_FILES=/ sh "$srcdir/tests/support/device_lock.sh" "$scratch/lock" test_cuda \
     sh -c 'echo ran')" ran
-report "a test's exit status stays" "$(
+same "the lock passes on the exit status of a test" "$(
   KARST_GPU_FILES=/ sh "$srcdir/tests/support/device_lock.sh" "$scratch/lock" test_vector sh -c 'exit 3'
   echo $?)" 3
 echo "1..$number"

@@ -1,9 +1,8 @@
 #!/bin/sh
 # The simulator of examples/twophase, built by its own Makefile against the library of this build: it conserves mass,
-# is symmetric where the reservoir is, has the front of Buckley and Leverett, repeats its bits, survives matrices that
-# cannot be factored, and refuses what it does not know.
-scratch=$(mktemp -d) || exit 99
-trap 'rm -rf "$scratch"' EXIT
+# is symmetric if the reservoir is, has the front of Buckley and Leverett, repeats its bits, survives matrices that
+# cannot be factored, and refuses unknown options and bad values.
+. "$srcdir/tests/support/report.sh"
 if ! command -v pkg-config >/dev/null; then
   echo "1..0 # SKIP no pkg-config"
   exit 0
@@ -21,13 +20,6 @@ sed "s|^Cflags:.*|Cflags: -I$builddir/include|; s|^Libs:.*|Libs: $libraries|" "$
 example=$srcdir/examples/twophase
 cp "$example"/*.[ch] "$example/Makefile" "$scratch" && chmod -R u+w "$scratch" || exit 99
 
-number=0
-# report TEXT WRONG is one test, and WRONG what contradicts it.
-report()
-{
-  number=$((number + 1))
-  if [ -z "$2" ]; then echo "ok $number - $1"; else echo "not ok $number - $1" && echo "$2" | sed 's/^/# /'; fi
-}
 run() { "$scratch/twophase" "$@" >"$scratch/output" 2>&1; }
 
 echo 1..27
@@ -43,7 +35,7 @@ lost()
 }
 run --grid 15x20x3 --days 300 --solution "$scratch/first.mtx"
 report "mass is conserved" "$(lost)"
-report "the seed is said" "$(grep -q 'seed 1' "$scratch/output" || head -n 1 "$scratch/output")"
+report "the seed is printed" "$(grep -q 'seed 1' "$scratch/output" || head -n 1 "$scratch/output")"
 run --grid 15x20x3 --days 300 --solution "$scratch/second.mtx"
 report "a second run has the same bits" "$(cmp "$scratch/first.mtx" "$scratch/second.mtx" 2>&1)"
 
@@ -63,20 +55,19 @@ differs()
   done | grep -B 3 -E '^(pressure|saturation)$'
 }
 run --grid 15x20x3 --days 300 --solution "$scratch/other.mtx" --solver bicgstab --precond dilu --ordering rcm
-report "another solver, preconditioner and order have the same solution" "$(differs first other)"
+report "another solver, preconditioner and order give the same solution" "$(differs first other)"
 
 gpu="a GPU has the solution of the CPU"
 if "$builddir/tools/solve" poisson2d:9x9 --device cuda --quiet >/dev/null 2>&1; then
   run --grid 15x20x3 --days 300 --solution "$scratch/gpu.mtx" --device cuda
   report "$gpu" "$(differs first gpu; lost)"
 else
-  number=$((number + 1))
-  echo "ok $number - $gpu # SKIP no GPU"
+  skip "$gpu" 'no GPU'
 fi
 
 run --grid 15x20x3 --days 300 --fail 7
 for kind in NaN singular; do
-  report "a step with a matrix that is spoilt ($kind) is cut, and why is said" "$(lost
+  report "a step with a bad matrix ($kind) is cut, and the reason is printed" "$(lost
     grep -q '^0*[1-9][0-9]* steps, 2 cuts' "$scratch/output" || tail -n 5 "$scratch/output"
     [ "$(grep "cut: .*$kind" "$scratch/output" | grep -c 'block row 450')" = 1 ] || grep cut "$scratch/output")"
 done
@@ -100,11 +91,11 @@ report "a symmetric reservoir stays symmetric" "$(awk '
 # pressure, and no step can be done.
 { head -n 200 "$scratch/constant"; echo 0; head -n 240 "$scratch/constant"; } >"$scratch/hole"
 run --grid 21x21 --perm "$scratch/hole" --days 100
-report "a cell may be tight" "$(lost)"
+report "a cell may have no permeability" "$(lost)"
 yes 0 | head -n 441 >"$scratch/tight"
 run --grid 21x21 --perm "$scratch/tight"
 status=$?
-report "where no step can be done it says why" "$([ $status = 2 ] && tail -n 1 "$scratch/output" |
+report "if no step is possible the error says why" "$([ $status = 2 ] && tail -n 1 "$scratch/output" |
   grep -q '^twophase: no step is short enough: .*singular' || tail -n 3 "$scratch/output")"
 
 # With s the saturation from 0 to 1 and M = 10 the ratio of viscosities the fractional flow is f = s^2 / (s^2 +
@@ -121,7 +112,7 @@ report "the front is where Buckley and Leverett have it" "$(awk '
     for (i = 100; s[i] > 0.2 + 0.6 * sf / 2; ) i++
     if (i - 100 < expected - 6 || i - 100 > expected + 6) print "at " i - 100 " and not " expected
   }' "$scratch/front-saturation.txt")"
-report "wells keep to their control" "$(grep -q ' 0 cuts' "$scratch/output" || tail -n 5 "$scratch/output")"
+report "wells keep their controls" "$(grep -q ' 0 cuts' "$scratch/output" || tail -n 5 "$scratch/output")"
 
 # refuses TEXT ARGUMENT...
 refuses()
@@ -136,7 +127,7 @@ refuses()
 }
 refuses "an option that is unknown is refused" --levels 1
 refuses "a value that is no number is refused" --days soon
-refuses "a grid that is none is refused" --grid 10x10x10x10
+refuses "a grid of four sizes is refused" --grid 10x10x10x10
 refuses "a grid that is too small for its wells is refused" --grid 1x1x9
 echo '1 2 3' | tr ' ' '\n' >"$scratch/short"
 refuses "a file with too few numbers is refused" --perm "$scratch/short"
@@ -147,40 +138,37 @@ report "--help names the settings" \
 # What cannot be written is refused before the run. Without a folder for programs gnuplot is not found, and the shell of
 # popen is.
 refuses "a folder for pictures that is missing is refused" --grid 5x5 --days 1 --pictures "$scratch/none"
-report "and named, whether there is a gnuplot or not" "$(grep -q 'the folder does not exist' "$scratch/output" ||
+report "the error names the missing folder, with gnuplot and without" "$(grep -q 'the folder does not exist' "$scratch/output" ||
   cat "$scratch/output")"
 refuses "a solution that cannot be written is refused" --grid 5x5 --days 1 --solution "$scratch/none/solution.mtx"
 cp "$scratch/constant" "$scratch/rock"
 refuses "a solution that would replace the rock is refused" --grid 21x21 --perm "$scratch/rock" \
   --solution "$scratch/rock"
-report "and the rock is as it was" "$(cmp "$scratch/constant" "$scratch/rock" 2>&1)"
+report "a refused run leaves the rock unchanged" "$(cmp "$scratch/constant" "$scratch/rock" 2>&1)"
 mkdir "$scratch/empty" "$scratch/pictures"
 PATH_OF_PROGRAMS=$PATH
 PATH=$scratch/empty
 run --grid 5x5 --days 1 --pictures "$scratch/pictures"
 status=$?
 PATH=$PATH_OF_PROGRAMS
-report "without gnuplot pictures are refused, and what to install is said" "$([ $status = 2 ] &&
+report "without gnuplot pictures are refused, and the error says what to install" "$([ $status = 2 ] &&
   grep -q 'gnuplot not found; install it' "$scratch/output" &&
   [ "$(wc -l <"$scratch/output")" = 1 ] || cat "$scratch/output")"
+text="an error says that the log cannot be written"
 if [ -c /dev/full ]; then
   "$scratch/twophase" --grid 5x5 --days 1 >/dev/full 2>"$scratch/output"
   status=$?
-  report "a log that cannot be written is said" \
-    "$([ $status = 2 ] && grep -q 'standard output' "$scratch/output" || cat "$scratch/output")"
+  report "$text" "$([ $status = 2 ] && grep -q 'standard output' "$scratch/output" || cat "$scratch/output")"
 else
-  number=$((number + 1))
-  echo "ok $number - a log that cannot be written is said # SKIP no /dev/full"
+  skip "$text" 'no /dev/full'
 fi
 # A shell would make a command of this name, and a string of gnuplot would end in it.
 folder="$scratch/it's \"\$(touch harm)\""
 mkdir "$folder"
-number=$((number + 1))
 if ! command -v gnuplot >/dev/null; then
-  echo "ok $number - pictures are drawn # SKIP no gnuplot"
+  skip "pictures are drawn" 'no gnuplot'
   exit 0
 fi
-number=$((number - 1))
 run --grid 5x5 --days 10 --pictures "$folder"
 report "pictures are drawn, and the folder's name may hold any character" "$(
   [ "$(head -c 4 "$folder/day-0010.png" | tail -c 3)" = PNG ] && [ ! -e harm ] &&
