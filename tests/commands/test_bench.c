@@ -1,12 +1,12 @@
 /* test_bench.c - what bench does with several preconditioners: one table each, the time of a cell on grids, and the
- * correction step by step. Times are not judged. */
+ * correction step by step. No time is checked. */
 #include "tests/support/commands.h"
 #include "config.h"
 
 #include <math.h>
 #include <unistd.h>
 
-/* Returns the number behind "key": after the first occurrence of place, or -1. */
+/* Returns the number after "key": that follows the first place, or -1. */
 static double number_of(const char *text, const char *place, const char *key)
 {
   char quoted[64];

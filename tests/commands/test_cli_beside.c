@@ -54,7 +54,7 @@ static void test_another(void)
   }
   tap_write("f/o_b.mtx", "7\n", -1);
   const struct cli_run *run = CLI_RUN("convert", "poisson2d:6x4", o, "--force", "--quiet");
-  tap_ok(run->status == 0 && !is_there("o_b.mtx") && !run->err[0], "convert --force --quiet says nothing");
+  tap_ok(run->status == 0 && !is_there("o_b.mtx") && !run->err[0], "convert --force --quiet prints nothing");
   clear();
 }
 

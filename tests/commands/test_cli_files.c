@@ -289,7 +289,7 @@ static void test_rutherford_boeing(void)
   tap_ok(agree(mtx, rb), "a symmetric Rutherford-Boeing file is expanded");
   tap_write("small.data", HEADER("RUA", "3 3 5 0") "1 3 5 6\n1 2 2 3 3\n4.0 -1.0 5 -2 6.5e0\n", -1);
   tap_write("small.mtx", GENERAL "3 3 5\n1 1 4\n2 1 -1\n2 2 5\n3 2 -2\n3 3 6.5\n", -1);
-  tap_ok(agree(mtx, plain), "an unsymmetric Rutherford-Boeing file is recognised by its content, whatever its name");
+  tap_ok(agree(mtx, plain), "an unsymmetric Rutherford-Boeing file with any name is recognised by its content");
   run = CLI_RUN("solve", plain, "--block=2", "--rtol=1e-12");
   tap_ok(run->status == 0 && strstr(run->out, "block size 2") && strstr(run->err, "padded"),
          "a Rutherford-Boeing file is solved with blocks");

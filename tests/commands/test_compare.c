@@ -198,7 +198,7 @@ static void test_bad_files(void)
 
 static const char tiny[] = GENERAL "2 2 2\n1 1 1\n2 2 1\n";
 
-/* The matrices of a folder are sorted, whatever their names; right-hand sides are not taken for matrices. */
+/* The matrices of a folder are sorted, with any names, and right-hand sides are not taken for matrices. */
 static void test_folder(void)
 {
   static const char *const names[] = {"-x.mtx", "a b'\"\\.mtx", "n\nl.mtx", "z.mtx"};
@@ -287,7 +287,7 @@ static void test_levels_by_blocks(void)
             row_text(row, "version")[0];
   }
   check_run(run, run->status == 0 && json_array_size(rows) == 18 && fine == 18,
-            "levels by blocks: each case converges, and its row has what was asked for");
+            "levels by blocks: each case converges, and its row has the settings of the case");
   tap_ok(count_of(run->err, "\n") == 18 &&
              strstr(run->err, "18/18 blackoil:4x4x2 block=3 device=cpu level=2: converged"),
          "the log has a line for each case");

@@ -25,9 +25,9 @@ skip_one()
   echo "ok $number - $2 # SKIP $1"
 }
 
-(cd "$scratch" && "$program" report "$scratch/report" >"$scratch/said")
+(cd "$scratch" && "$program" report "$scratch/report" >"$scratch/output")
 status=$?
-grep -q 'no jansson' "$scratch/said" && skip 'this build has no jansson'
+grep -q 'no jansson' "$scratch/output" && skip 'this build has no jansson'
 echo 1..18
 report $status 'the report is written, into a new folder'
 [ ! -e "$scratch/harm" ]
@@ -45,7 +45,7 @@ for picture in $(grep -oE "src='[^']*'" "$page" | sed "s/src='//; s/'//"); do
 done
 pictures=$(grep -c "<img src='[a-z0-9-]*.svg' alt='[^']" "$page")
 [ -z "$missing" ] && [ "$pictures" = 8 ]
-report $? "eight pictures with a text for who cannot see them:$missing"
+report $? "eight pictures with a text for readers who cannot see them:$missing"
 # texts NAME prints the texts of a picture, one a line.
 texts()
 {
@@ -72,8 +72,8 @@ fi
 for browser in chromium chromium-browser google-chrome none; do
   command -v $browser >/dev/null && break
 done
-# A page around the report that says in its title what the browser made of it: how many pictures have a size, how wide
-# the page is in a window of so many pixels, and how many elements the names have made. The report itself has no script.
+# A page around the report, whose title has what the browser shows: how many pictures have a size, how wide the page is
+# in a window of a width in pixels, and how many elements the names have made. The report itself has no script.
 # probe WIDTH
 probe()
 {

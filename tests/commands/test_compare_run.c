@@ -290,17 +290,17 @@ static void test_interrupted(void)
   for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
     begin();
     unlink(pids);
-    const pid_t child = start_command("compare", argument, tap_scratch("said"));
+    const pid_t child = start_command("compare", argument, tap_scratch("stderr.txt"));
     if (child < 0) continue;
     for (int k = 0; k < 6000 && access(pids, F_OK) != 0; k++) usleep(10000);
     kill(child, signals[i]);
     const int status = wait_for(child);
     const bool empty = !*file_text(results);
-    const char *said = file_text(tap_scratch("said"));
-    const bool told = signals[i] == SIGKILL ? WIFSIGNALED(status)
-                                            : WIFEXITED(status) && WEXITSTATUS(status) == 1 &&
-                                                  strstr(said, "interrupted after 0 of 2 cases");
-    tap_ok(told && empty, "signal %d: a case that was interrupted has no row: %s", signals[i], said);
+    const char *output = file_text(tap_scratch("stderr.txt"));
+    const bool right = signals[i] == SIGKILL ? WIFSIGNALED(status)
+                                             : WIFEXITED(status) && WEXITSTATUS(status) == 1 &&
+                                                   strstr(output, "interrupted after 0 of 2 cases");
+    tap_ok(right && empty, "signal %d: a case that was interrupted has no row: %s", signals[i], output);
     tap_ok(have_ended(pids, signals[i] == SIGKILL), "signal %d leaves no process behind", signals[i]);
   }
   replace_solve(NULL);

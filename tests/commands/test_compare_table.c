@@ -152,7 +152,7 @@ static void test_paper(void)
   set_solve(lines[4], "iterations", json_integer(21));
   const char *text = markdown("device=cpu");
   tap_ok(is_aligned(written(compare_write_markdown, NULL)), "columns of Markdown are aligned");
-  expect(strcmp(text, golden) == 0, text, "Markdown has the paper's layout, whatever the order of the plan");
+  expect(strcmp(text, golden) == 0, text, "Markdown has the paper's layout in any order of the plan");
   forget();
 }
 
@@ -273,7 +273,7 @@ static void test_auto(void)
   forget();
 }
 
-static void test_hostile(void)
+static void test_special_characters(void)
 {
   add_case("<b>|*x*\n# [a](b) snake_case _e_", 1, "cpu", "`|`", "0", 4);
   add_case("m", 1, "c<u>da", "iluk\\", "0", 4);
@@ -315,7 +315,7 @@ static void test_few(void)
   lines[count++] = NULL;
   for (int i = 0; i < 3; i++) right = right && *written(all[i], "device=cpu");
   tap_ok(right && strstr(markdown(NULL), "1 case of 0 matrices: 1 not run."),
-         "a plan of which no case has run has tables");
+         "a plan without a finished case has tables");
   add_case("m", 1, "cpu", "none", NULL, 4);
   const char *text = markdown(NULL);
   expect(strstr(text, "All with block size 1, preconditioner none, device cpu, threads 2.") &&
@@ -341,9 +341,9 @@ static void test_errors(void)
   for (int i = 0; i < 3; i++) {
     refuse(all[i], folder, NULL, "No such file", "a file that cannot be made is an error");
     if (access("/dev/full", W_OK) == 0)
-      refuse(all[i], "/dev/full", NULL, "/dev/full: No space", "a disk that is full is an error");
+      refuse(all[i], "/dev/full", NULL, "/dev/full: No space", "a full disk is an error");
     else
-      tap_skip("there is no /dev/full", "a disk that is full is an error");
+      tap_skip("there is no /dev/full", "a full disk is an error");
   }
   refuse(all[0], tap_scratch("table"), "device", "is not NAME=VALUE", "a baseline without a value is an error");
   refuse(all[0], tap_scratch("table"), "speed=9", "no case has the option 'speed'",
@@ -406,7 +406,7 @@ int main(int argc, char *argv[])
   test_csv();
   test_odd_lines();
   test_auto();
-  test_hostile();
+  test_special_characters();
   test_columns();
   test_few();
   test_same();

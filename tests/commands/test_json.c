@@ -35,7 +35,7 @@ static void test_bench_table(void)
   const struct cli_run *run = CLI_RUN("bench", path, "--quick", "--level=0", "--threads=1");
   tap_ok(run->status == 0 && !has_bad_figure(run->out) && strstr(run->out, "         -") &&
              strstr(run->out, "no figure for \"vectors\": the solve ended"),
-         "bench prints a dash for what was not measured, and says why");
+         "bench prints a dash for a figure that was not measured, and the reason");
   bool sound = true;
   for (int i = 0; i < 10 && sound; i++) {
     run = CLI_RUN("bench", "poisson2d:2x2", "--quick", "--level=3", "--threads=1,2", "--restart=3");
@@ -101,7 +101,7 @@ static void test_names(void)
          "control characters are escaped by bench");
 }
 
-/* The fill counts the entries of the factors over those of the file, whatever the block size. */
+/* The fill is the entries of the factors over those of the file, for any block size. */
 static void test_fill(void)
 {
   double fill[5] = {0}, fill_file[5] = {0};
@@ -239,7 +239,7 @@ static void test_bench(void)
             run->status == 0 && number_at(report, "block") == 2 &&
                 number_at(json_object_get(report, "times"), "update") > 0 && number_at(whole, "iterations") > 0 &&
                 number_at(whole, "solve") > 0,
-            "bench --rtol times whole solves, with the block size asked for");
+            "bench --rtol times whole solves, with the given block size");
   json_decref(report);
   run = CLI_RUN("bench", "poisson2d:8x8", "--quick", "--level=1", "--threads=1", "--json",
                 "--set=precond=paric,sweep-mode=asynchronous,sweep-order=random,sweeps=7");
@@ -258,7 +258,7 @@ static void test_bench(void)
   expect_refused(CLI_RUN("bench", "poisson2d:8x8", "--device=gpu"), "bench", "", "bench refuses an unknown device");
   run = CLI_RUN("bench", "poisson2d:8x8", "--quick", "--level=0", "--threads=1", "--device=cpu,cuda", "--json");
   check_run(run, run->status == 0 || (run->status == 3 && strchr(run->err, '\n') == run->err + strlen(run->err) - 1),
-            "bench --device cpu,cuda runs, or says in one sentence why not");
+            "bench --device cpu,cuda runs, or one sentence says why it does not");
 }
 
 static void test_reference(void)

@@ -62,7 +62,7 @@ static void test_solve(void)
          "Aones is made with the negated matrix");
   run = CLI_RUN("convert", "unitsquare:6x5", file, "--negate");
   tap_ok(run->status == 0 && strstr(run->err, "the matrix and its right-hand side are multiplied by -1"),
-         "convert says what it multiplies");
+         "convert says that it multiplies the matrix and its right-hand side");
   tap_ok(CLI_RUN("diff", file, "unitsquare:6x5")->status == 1, "convert writes the matrix negated");
   run = CLI_RUN("solve", file, "--negate", "--solver", "cg", "--solution", other);
   tap_ok(run->status == 0 && CLI_RUN("solve", "unitsquare:6x5", "--solution", plain)->status == 0 &&
@@ -73,7 +73,7 @@ static void test_solve(void)
   run = CLI_RUN("solve", "unitsquare:6x5", "--negate", "--rhs", "ones", "--solution", plain);
   tap_ok(negative && run->status == 0 && agrees(plain, other), "a right-hand side of ones is not negated");
   run = CLI_RUN("convert", "poisson2d:2x2", scratch_path("quiet.mtx"), "--negate", "--quiet");
-  tap_ok(run->status == 0 && !*run->err && !*run->out, "convert --quiet says nothing");
+  tap_ok(run->status == 0 && !*run->err && !*run->out, "convert --quiet prints nothing");
   run = CLI_RUN("convert", "poisson2d:2x2", scratch_path("quiet.mtx"), "--negate");
   tap_ok(strstr(run->err, "note: the matrix is multiplied by -1") != NULL,
          "convert says that a matrix without a right-hand side is negated");

@@ -62,8 +62,8 @@ static void follow(const char *matrix, const char *const failing[], const char *
   argument[count] = NULL;
   const struct cli_run *run = cli_run("solve", argument);
   const char *hint = strstr(run->out, "\nhint        ");
-  const bool told = is_refused(run, "solve", says) || (run->status == 1 && hint && strstr(hint, says));
-  check_run(run, told, "%s: the hint says \"%s\"", what, says);
+  const bool hinted = is_refused(run, "solve", says) || (run->status == 1 && hint && strstr(hint, says));
+  check_run(run, hinted, "%s: the hint says \"%s\"", what, says);
   for (; *better; better++) argument[count++] = *better;
   argument[count] = NULL;
   run = cli_run("solve", argument);
@@ -351,8 +351,8 @@ static void follow_to_the_end(const char *name, const char *path, const char *co
   argument[count] = NULL;
   const struct cli_run *run = cli_run("solve", argument);
   while (run->status != 0 && hints < STEPS) {
-    const char *said = run->status == 1 ? strstr(run->out, "\nhint        ") : run->err;
-    snprintf(text[hints], sizeof text[hints], "%s", said ? said : "");
+    const char *hint = run->status == 1 ? strstr(run->out, "\nhint        ") : run->err;
+    snprintf(text[hints], sizeof text[hints], "%s", hint ? hint : "");
     const int taken = take_options(text[hints++], argument + count, MOST - count);
     if (taken == 0) break;
     argument[count += taken] = NULL;

@@ -53,7 +53,7 @@ static void test_strange_histories(void)
   const char *huge = scratch_file("huge.mtx", GENERAL "2 2 2\n1 1 1e300\n2 2 1e-300\n");
   const struct cli_run *run = CLI_RUN("solve", singular, "--plot", svg);
   tap_ok(run->status == 1 && strstr(file_text(svg), "not solved: the pivot block of block row 1"),
-         "a factorization that fails is said in the picture");
+         "the picture names a factorization that fails");
   run = CLI_RUN("solve", singular, "--plot", svg, "--shift", "1", "--rhs", zero);
   tap_ok(run->status == 0 && strstr(file_text(svg), "no iteration has a residual norm to be drawn"),
          "a right-hand side of zeros has no history");

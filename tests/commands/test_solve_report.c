@@ -168,11 +168,11 @@ static void test_profile(struct solve_report report, struct solve_settings setti
          "a profile has a line for each kernel");
   free(text);
 #ifdef HAVE_JANSSON
-  json_t *object = parse(NULL, &report), *told = json_object_get(object, "profile");
-  const json_t *row = json_array_get(json_object_get(told, "rows"), 0);
-  const json_t *scalars = json_array_get(json_object_get(told, "rows"), 1);
-  const json_t *kernel = json_array_get(json_object_get(told, "kernels"), 0);
-  tap_ok(is_null(told, "copy_bandwidth") && is_number(told, "update", 0.25) && is_number(row, "bandwidth", 10) &&
+  json_t *object = parse(NULL, &report), *shown = json_object_get(object, "profile");
+  const json_t *row = json_array_get(json_object_get(shown, "rows"), 0);
+  const json_t *scalars = json_array_get(json_object_get(shown, "rows"), 1);
+  const json_t *kernel = json_array_get(json_object_get(shown, "kernels"), 0);
+  tap_ok(is_null(shown, "copy_bandwidth") && is_number(shown, "update", 0.25) && is_number(row, "bandwidth", 10) &&
              is_null(row, "share") && is_null(scalars, "bytes") && is_null(scalars, "bandwidth") &&
              is_number(kernel, "launches", 12) && is_number(kernel, "seconds", 0.375),
          "a profile in JSON has null for what is not known");
@@ -181,7 +181,7 @@ static void test_profile(struct solve_report report, struct solve_settings setti
 }
 
 /* A registered method reports a value under a name that auto uses. */
-static karst_status boast(karst_precond *p)
+static karst_status report_choice(karst_precond *p)
 {
   return karst_precond_put_text(p, "auto_choice", "--precond jacobi --level 9");
 }
@@ -203,13 +203,12 @@ static void drop(karst_precond *p) { (void)p; }
 /* The options of a registered method are in JSON as those of the library, and its values change no option in effect. */
 static void test_registered(struct solve_report report, struct solve_settings settings)
 {
-  static const karst_option rows[] = {
-      {"boasts", KARST_OPTION_INTEGER, 0, 0, NULL, 0, "4", "how much it says of itself", NULL}, {0}};
-  static const karst_precond_method method = {.name = "boaster",
-                                              .help = "says that auto chose it",
+  static const karst_option rows[] = {{"amount", KARST_OPTION_INTEGER, 0, 0, NULL, 0, "4", "a number", NULL}, {0}};
+  static const karst_precond_method method = {.name = "own",
+                                              .help = "reports a value of auto's name",
                                               .options = rows,
                                               .settings = sizeof(int64_t),
-                                              .setup = boast,
+                                              .setup = report_choice,
                                               .update = keep,
                                               .apply = copy,
                                               .destroy = drop};
@@ -217,18 +216,18 @@ static void test_registered(struct solve_report report, struct solve_settings se
   karst_solver *solver;
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   tap_need(context, karst_precond_register(context, &method), "method");
-  settings.options = options_of(context, PAIRS("precond", "boaster"));
+  settings.options = options_of(context, PAIRS("precond", "own"));
   karst_matrix *A = matrix_from(context, "poisson2d:3x3", 1);
   tap_need(context, karst_solver_create(context, settings.options, &solver), "solver");
   tap_need(context, karst_solver_setup(solver, A), "set-up");
   report.settings = &settings;
   const int made = tool_effective_options(context, settings.options, solver, &report.effective);
-  tap_ok(made == TOOL_GO_ON && strcmp(tool_option_text(report.effective, "precond"), "boaster") == 0 &&
+  tap_ok(made == TOOL_GO_ON && strcmp(tool_option_text(report.effective, "precond"), "own") == 0 &&
              tool_option_number(report.effective, "level") == 0,
          "a value that another method reports under auto's name changes no option");
 #ifdef HAVE_JANSSON
   json_t *object = parse(context, &report);
-  tap_ok(is_number(object, "boasts", 4), "the JSON report has the options of registered methods");
+  tap_ok(is_number(object, "amount", 4), "the JSON report has the options of registered methods");
   json_decref(object);
 #endif
   karst_options_destroy(report.effective);

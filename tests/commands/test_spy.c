@@ -66,8 +66,8 @@ static void check(const char *kept, const char *matrix, const char *ordering, co
   tap_ok(fabs(scale[0] - 1) < 1e-4 && fabs(scale[1] - 1) < 1e-4, "a pixel of the raster is %g by %g of the picture",
          scale[0], scale[1]);
   const long drawn = number_before(script, " level sets of the lower");
-  const double told = number_after(run->out, "level sets: ");
-  tap_ok(told == (double)drawn, "%ld level sets are drawn, and the solver has %g", drawn, told);
+  const double solved = number_after(run->out, "level sets: ");
+  tap_ok(solved == (double)drawn, "%ld level sets are drawn, and the solver has %g", drawn, solved);
   tap_ok(strstr(script, says) != NULL, "the picture says \"%s\"", says);
 }
 

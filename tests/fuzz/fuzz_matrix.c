@@ -1,6 +1,6 @@
-/* Reads any bytes as a matrix file: Matrix Market, gzip, archive or binary, recognised by content. A matrix that is
- * read, with entries that come twice or refusing them, can be written in the binary form and read again, with the same
- * bits and the same grid. */
+/* Reads any bytes as a matrix file: Matrix Market, gzip, archive or binary, recognised by content. Entries
+ * that come twice are summed or refused. A matrix that is read can be written in the binary form and read again, with
+ * the same bits and the same grid. */
 #include "tests/fuzz/fuzz.h"
 
 #include <unistd.h>
@@ -8,7 +8,7 @@
 static void same_grid(const karst_matrix *A, const karst_matrix *B)
 {
   karst_grid a, b;
-  fuzz_must(!karst_matrix_get_grid(A, &a) && !karst_matrix_get_grid(B, &b), "a matrix says nothing of its grid");
+  fuzz_must(!karst_matrix_get_grid(A, &a) && !karst_matrix_get_grid(B, &b), "a matrix does not return its grid");
   fuzz_must(!memcmp(a.size, b.size, sizeof a.size) && !a.cell == !b.cell, "the matrix read again has another grid");
   for (karst_index i = 0; a.cell && i < karst_matrix_block_rows(A); i++)
     fuzz_must(a.cell[i] == b.cell[i] && a.cell[i] >= 0 && a.cell[i] < a.size[0] * a.size[1] * a.size[2],
@@ -47,11 +47,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   if (A) {
     fuzz_must(
         !karst_matrix_check(context, karst_matrix_block_rows(A), karst_matrix_row_start(A), karst_matrix_column(A)),
-        "what was read is no valid pattern: %s", karst_context_error(context));
+        "the pattern that was read is invalid: %s", karst_context_error(context));
     if (!written[0]) snprintf(written, sizeof written, "/dev/shm/karst-fuzz-%ld.kbsr", (long)getpid());
     if (!karst_matrix_write(A, written)) {
       status = karst_matrix_read(context, written, karst_matrix_block_size(A), &again);
-      fuzz_must(status == KARST_ERROR_NO_MEMORY || !status, "what was written is refused: %s",
+      fuzz_must(status == KARST_ERROR_NO_MEMORY || !status, "the matrix that was written is refused: %s",
                 karst_context_error(context));
       if (again) same(A, again);
       if (again && !karst_matrix_find_grid(again))

@@ -1,6 +1,6 @@
-/* Solves small symmetric systems on grids of two dimensions with cg and the repeated red-black method, twice, and again
- * with new values, and judges what the library claims (judge.h). Where the stencil is of 5 points, half of the unknowns
- * are eliminated. */
+/* Solves small symmetric systems on two-dimensional grids with cg and the repeated red-black method, twice, and again
+ * with new values, and checks the claims of the library (judge.h). With a stencil of 5 points half of the unknowns are
+ * eliminated. */
 #include "tests/fuzz/judge.h"
 
 enum { OPTIONS = 6 };

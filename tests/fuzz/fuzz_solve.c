@@ -1,5 +1,5 @@
-/* Solves small systems with any options and values twice, and again with new values, and judges what the library claims
- * (judge.h). */
+/* Solves small systems with any options and values twice, and again with new values, and checks the claims of the
+ * library (judge.h). */
 #include "tests/fuzz/judge.h"
 
 /* Fills A. In about half of the systems the diagonal dominates its row, so that many solves go on for a while. */

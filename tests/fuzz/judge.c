@@ -79,21 +79,21 @@ static bool solve(karst_solver *solver, const fuzz_system *s, const karst_vector
   return karst_solver_solve(solver, rhs, x, result) == KARST_SUCCESS;
 }
 
-/* The first solve with new values may teach auto another choice, and goes on with it; those after it teach nothing. */
+/* Whether the first solve with new values may change the choice of auto. Later solves do not. */
 static bool learns(const karst_options *options)
 {
   const char *text;
   return !karst_options_get(options, "precond", &text) && strcmp(text, "auto") == 0;
 }
 
-/* Solves twice, after what is to be learnt, and compares the results. */
+/* Solves twice, after a solve from which auto may learn, and compares the results. */
 static void solve_and_check(karst_solver *solver, const fuzz_system *s, const karst_options *options, bool reduces,
                             karst_vector *rhs, karst_vector *x)
 {
   karst_result first, second;
   double found[MOST];
   (void)karst_vector_set(rhs, s->n, s->rhs);
-  for (int lessons = learns(options); lessons >= 0; lessons--) {
+  for (int more = learns(options); more >= 0; more--) {
     if (!solve(solver, s, rhs, x, &first)) return;
     (void)karst_vector_get(x, s->n, found);
     check(s, options, reduces, found, &first);

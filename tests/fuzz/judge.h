@@ -1,5 +1,5 @@
-/* judge.h - what the harnesses that solve share: a small system, and whether the library's claims about its solution
- * are true in 113 bits:
+/* judge.h - for the harnesses that solve: a small system, and a check in 113 bits of the library's claims about its
+ * solution:
  *
  *   - converged means |b - A x| <= max(rtol |b|, atol), as far as twice the working precision tells, unless the reason
  *     is KARST_CONVERGED_PRECONDITIONED, or KARST_CONVERGED_ROUNDING: then |b - A x| is within rounding errors;
@@ -26,11 +26,11 @@ typedef struct fuzz_system {
 typedef struct fuzz_maker {
   void (*options)(fuzz_input *input, karst_options *options);
   void (*system)(fuzz_input *input, fuzz_system *s);
-  void (*values)(fuzz_input *input, fuzz_system *s); /* new ones of the same pattern */
+  void (*values)(fuzz_input *input, fuzz_system *s); /* new values of the same pattern */
   bool reduces;                                      /* whether a part of the unknowns may be eliminated */
 } fuzz_maker;
 
-/* Solves a system twice, and where the input has bytes left again with new values, and judges what comes. */
+/* Solves a system twice, again with new values if the input has bytes left, and checks each result. */
 void fuzz_judge(const fuzz_maker *maker, const uint8_t *data, size_t size);
 
 #endif

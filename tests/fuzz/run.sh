@@ -10,7 +10,7 @@ for program in "$@"; do
   name=${program##*/fuzz_}
   log=$folder/$name.log
   mkdir -p "$folder/found/$name"
-  # The commands' reader prints what is wrong with each input, which is suppressed.
+  # The reader of the commands prints an error for each input, which is suppressed.
   case $name in rutherford) quiet=-close_fd_mask=2 ;; *) quiet=-close_fd_mask=0 ;; esac
   "$folder/build/$program" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=2048 $quiet -print_final_stats=1 \
     -artifact_prefix="$folder/crashes/$name-" "$folder/found/$name" "$folder/source/tests/fuzz/corpus/$name" \

@@ -5,8 +5,8 @@
 # one).
 #
 # It prints a line for each family and tool as they end, N at a time (by default as many as there are processors, 16 at
-# most), then a table. What the tools said is kept in check-results/FAMILY.TOOL.log. Exit status 1 where one complained
-# or failed, 77 where there is no GPU.
+# most), then a table. The output of the tools is kept in check-results/FAMILY.TOOL.log. Exit status 1 if one reported
+# an error or failed, 77 without a GPU.
 set -u
 jobs=$(nproc)
 [ "$jobs" -le 16 ] || jobs=16
@@ -79,6 +79,6 @@ done
 cd "$results" || exit 2
 all=$(echo "$families" | wc -l)
 clean=$(grep -lx clean ./*check 2>/dev/null | wc -l)
-echo "$clean of $((4 * all)) runs clean, in $(($(date +%s) - began)) s; what the tools said is in $PWD"
+echo "$clean of $((4 * all)) runs clean, in $(($(date +%s) - began)) s; their output is in $PWD"
 if grep -qx 'no GPU' ./*check; then exit 77; fi
 [ "$clean" = $((4 * all)) ]

@@ -26,7 +26,7 @@ static void no_stream_on_the_cpu(void)
   karst_context_destroy(context);
 }
 
-/* Opens a context on GPU number device; returns NULL if there is no such GPU, unless needed is set. */
+/* Opens a context on GPU number device; returns NULL if that GPU is absent, unless needed is set. */
 static karst_context *open_gpu(const char *device, bool needed)
 {
   karst_context *context;
@@ -145,18 +145,18 @@ static bool is_used(int device)
   return !state || state(device, &flags, &active) != 0 || active;
 }
 
-/* Works in a thread that has never used CUDA; returns NULL if there is no such device. */
+/* Works in a thread that has never used CUDA; returns NULL if the device is absent. */
 static void *work_alone(void *device)
 {
   karst_context *context = open_gpu(device, false);
   if (!context) return NULL;
-  tap_ok(!current_context(), "opening %s leaves a thread without a context as it was", (const char *)device);
+  tap_ok(!current_context(), "opening %s leaves a thread without a context", (const char *)device);
   solve_with_all(context, device);
   tap_need(context, karst_context_set_threads(context, 1), "a call that describes the device");
-  tap_ok(!current_context(), "work on the context leaves it as it was, too");
+  tap_ok(!current_context(), "work on the context leaves it unchanged");
   karst_context_destroy(context);
   tap_ok(!current_context() && is_current(0),
-         "destroying the context leaves it as it was, too, and its device is still the first");
+         "destroying the context leaves it unchanged, and its device is still the first");
   return device;
 }
 
@@ -169,7 +169,7 @@ static void run_alone(const char *device, bool other_unused)
   tap_need(NULL, pthread_create(&thread, NULL, work_alone, name) ? KARST_ERROR_NO_MEMORY : KARST_SUCCESS, "thread");
   pthread_join(thread, &worked);
   if (!worked)
-    tap_skip("there is no such GPU", "a thread that never used CUDA, on %s", device);
+    tap_skip("the GPU is absent", "a thread that never used CUDA, on %s", device);
   else if (other_unused)
     tap_ok(!is_used(0), "the first GPU is not touched by work on %s", device);
 }
@@ -186,11 +186,11 @@ static void beside_a_context_of_the_driver(void)
     return;
   }
   karst_context *context = open_gpu("cuda:0", true);
-  tap_ok(current_context() == own, "opening cuda:0 leaves a context of the driver as it was");
-  solve_with_all(context, "cuda:0 beside such a context");
-  tap_ok(current_context() == own, "work on the context leaves it as it was, too");
+  tap_ok(current_context() == own, "opening cuda:0 leaves a context of the driver unchanged");
+  solve_with_all(context, "cuda:0 beside a context of the driver");
+  tap_ok(current_context() == own, "work on the context leaves it unchanged");
   karst_context_destroy(context);
-  tap_ok(current_context() == own, "destroying the context leaves it as it was, too");
+  tap_ok(current_context() == own, "destroying the context leaves it unchanged");
   destroy(own);
 }
 
@@ -199,11 +199,11 @@ static void work_beside(const char *device, int current)
 {
   if (!cudaSetDevice || cudaSetDevice(current) != 0) return;
   karst_context *context = open_gpu(device, true);
-  tap_ok(is_current(current), "opening %s leaves the current device, %d, as it was", device, current);
+  tap_ok(is_current(current), "opening %s leaves the current device, %d, unchanged", device, current);
   solve_with_all(context, device);
-  tap_ok(is_current(current), "work on the context leaves it as it was, too");
+  tap_ok(is_current(current), "work on the context leaves it unchanged");
   karst_context_destroy(context);
-  tap_ok(is_current(current), "destroying the context leaves it as it was, too");
+  tap_ok(is_current(current), "destroying the context leaves it unchanged");
 }
 
 static void devices(void)

@@ -10,7 +10,7 @@ done
 echo 'echo "called: configure $*"' >"$scratch/configure"
 chmod +x "$scratch/bin"/* "$scratch/configure" "$scratch/bootstrap"
 
-# matches TEXT SAID EXPECTED checks that the output of bootstrap matches the expected pattern.
+# matches TEXT OUTPUT EXPECTED checks that the output of bootstrap matches the expected pattern.
 matches()
 {
   case $2 in

@@ -1,5 +1,5 @@
 #!/bin/sh
-# README is short, and what it says runs: its commands print what it shows, and its program compiles and converges.
+# README is short and correct: its commands print the output that it shows, and its program compiles and converges.
 . "$srcdir/tests/support/report.sh"
 echo 1..5
 readme=$srcdir/README.md

@@ -72,7 +72,7 @@ for kind in NaN singular; do
     [ "$(grep "cut: .*$kind" "$scratch/output" | grep -c 'block row 450')" = 1 ] || grep cut "$scratch/output")"
 done
 
-# A value a line, of a permeability that is constant and an odd number of cells each way.
+# A file of a constant permeability, one value a line, for an odd number of cells in both directions.
 yes 100 | head -n 441 >"$scratch/constant"
 run --grid 21x21 --perm "$scratch/constant" --solution "$scratch/mirror.mtx"
 split mirror 441

@@ -103,8 +103,8 @@ static void test_strong_couplings(void)
   karst_matrix *A = make_strong(context, "laplace27:9x9x9", 1), *gap = make_strong(context, "laplace27:7x7x7", 0);
   tap_need(context, karst_auto_rules(A, machine_of(true), &freedom, &ladder), "rules");
   const karst_auto_rung *rung = &ladder.rung[ladder.start];
-  tap_ok(rung->level == 2 && strcmp(rung->ordering, "natural") != 0, "strong couplings of few rows have %s %d, %s",
-         rung->precond->name, rung->level, rung->ordering);
+  tap_ok(rung->level == 2 && strcmp(rung->ordering, "natural") != 0,
+         "a matrix of few rows with strong couplings has %s %d, %s", rung->precond->name, rung->level, rung->ordering);
   for (int host = 0; host < 2; host++) {
     tap_need(context, karst_auto_rules(gap, machine_of(host), &freedom, &ladder), "rules");
     rung = &ladder.rung[ladder.start];
@@ -280,13 +280,13 @@ static void test_alone(karst_context *context)
   karst_options *options = make_options(context, NULL);
   karst_precond *precond;
   karst_value value;
-  bool told = false;
+  bool reported = false;
   tap_need(context, karst_precond_create(context, options, p.A, &precond), "precond");
   tap_need(context, karst_precond_update(precond), "update");
   const char *expected = karst_context_is_host(context) ? "--precond iluk --level 1" : "--precond fgbilu";
   for (size_t i = 0; karst_precond_report(precond, i, &value); i++)
-    told = told || (strcmp(value.name, "auto_choice") == 0 && strcmp(value.text, expected) == 0);
-  tap_ok(told, "auto alone is %s, also after an update", expected);
+    reported = reported || (strcmp(value.name, "auto_choice") == 0 && strcmp(value.text, expected) == 0);
+  tap_ok(reported, "auto alone is %s, also after an update", expected);
   tap_ok(karst_precond_apply(precond, p.b, p.x) == KARST_SUCCESS, "auto alone is applied");
   karst_precond_destroy(precond);
   karst_options_destroy(options);
@@ -388,27 +388,27 @@ static void test_left_to_auto(void)
   cli_need("compare");
   for (; *list; list++)
     for (const karst_option *row = *list; row->name; row++) {
-      char option[128], said[128];
+      char option[128], setting[128];
       const char *text;
       tap_need(context, karst_options_get(defaults, row->name, &text), "a default");
       snprintf(option, sizeof option, "--%s=%s", row->name, text);
-      snprintf(said, sizeof said, " %s=%s", row->name, text);
+      snprintf(setting, sizeof setting, " %s=%s", row->name, text);
       const struct cli_run *run =
           CLI_RUN("compare", "poisson2d:9x9", "--precond", "iluk,auto", option, "--ordering=rcm", "--dry-run");
-      const char *own = strstr(run->out, "precond=auto"), *first = strstr(run->out, said);
+      const char *own = strstr(run->out, "precond=auto"), *first = strstr(run->out, setting);
       const char *ordered = strstr(run->out, " ordering=rcm");
-      const bool twice = (first && strstr(first + 1, said)) || (ordered && strstr(ordered + 1, " ordering=rcm"));
+      const bool twice = (first && strstr(first + 1, setting)) || (ordered && strstr(ordered + 1, " ordering=rcm"));
       tap_ok(run->status == 0 && own && first && ordered && !twice, "%s is given to iluk, and not to auto beside it",
              row->name);
     }
   karst_options_destroy(defaults);
   karst_context_destroy(context);
 #else
-  tap_skip("this build is without jansson", "options that are left to auto");
+  tap_skip("this build is without jansson", "options that compare leaves to auto");
 #endif
 }
 
-/* The plan by which doc/tables/README.md measures auto. */
+/* The plan with which doc/tables/README.md measures auto. */
 static void test_plan(void)
 {
 #ifdef HAVE_JANSSON

@@ -42,12 +42,12 @@ static void test_learning(karst_context *context)
   bool same = one.last == other.last;
   for (int i = 0; i < CYCLES; i++)
     same = same && strcmp(one.choice[i], other.choice[i]) == 0 && one.iterations[i] == other.iterations[i];
-  tap_ok(same, "each run makes the same choices, and has the same bits");
-  tap_ok(one.changes >= 1 && one.changes <= 7, "some neighbours are tried: %d changes", one.changes);
+  tap_ok(same, "two runs make the same choices and have the same bits");
+  tap_ok(one.changes >= 1 && one.changes <= 7, "auto tries some neighbours: %d changes", one.changes);
   tap_ok(strcmp(one.choice[CYCLES - 1], one.choice[CYCLES - 4]) == 0, "then the choice stays: %s",
          one.choice[CYCLES - 1]);
   run_cycles(&p, GIVEN({"auto-learn", "no"}), &still);
-  tap_ok(still.changes == 0 && strcmp(still.choice[0], one.choice[0]) == 0, "auto-learn no changes nothing");
+  tap_ok(still.changes == 0 && strcmp(still.choice[0], one.choice[0]) == 0, "auto-learn no keeps the choice");
   run_cycles(&p, GIVEN({"level", "1"}), &still);
   tap_ok(still.changes == 0, "a given level is not changed");
   run_cycles(&p, GIVEN({"auto-learn", "time"}), &still);
@@ -127,7 +127,7 @@ static void test_limits(karst_context *context)
   tap_need(context, karst_solver_set_tolerances(solver, 1e-8, 0, 0), "limits");
   expect_no_change(&p, solver, "no iteration was allowed");
   tap_need(context, karst_solver_set_tolerances(solver, 0, 0, 60), "limits");
-  expect_no_change(&p, solver, "a norm of zero was asked for");
+  expect_no_change(&p, solver, "the tolerance is zero");
   finish(&p, solver);
   solver = set_up(&q, NULL);
   tap_need(context, karst_solver_set_tolerances(solver, 1e-16, 0, 3000), "limits");

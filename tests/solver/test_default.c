@@ -77,7 +77,7 @@ static void test_goes_on(karst_context *context)
          seen.last, result.iterations);
   const int first = result.iterations;
   result = problem_solve(&p, solver);
-  tap_ok(result.reason > 0 && result.iterations == first, "a second solve takes as many iterations");
+  tap_ok(result.reason > 0 && result.iterations == first, "a second solve takes as many iterations as the first");
   tap_need(context, karst_solver_set_tolerances(solver, 1e-8, 0, 1), "limits");
   tap_ok(problem_solve(&p, solver).iterations <= 1, "bicgstab and gmres share the limit of iterations");
   karst_solver_destroy(solver);

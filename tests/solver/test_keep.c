@@ -115,7 +115,7 @@ static void test_precond(const struct problem *p, const char *name)
   karst_precond_destroy(M);
 }
 
-/* Without a factorization there is nothing to keep, whatever the values. */
+/* keep is refused without a factorization, also with good values. */
 static void test_refusals(const struct problem *p)
 {
   karst_solver *solver = make_solver(p, "iluk", "rcm", "none"), *bare;
@@ -214,16 +214,16 @@ static void test_inside(const struct problem *p)
          result[0].iterations);
 }
 
-struct meddler {
+struct keeper {
   karst_solver *solver;
   karst_status status;
 };
 
-static karst_decision meddle(void *user, int iteration, double residual)
+static karst_decision keep_during(void *user, int iteration, double residual)
 {
-  struct meddler *meddler = user;
+  struct keeper *keeper = user;
   (void)residual;
-  if (iteration == 1) meddler->status = karst_solver_keep(meddler->solver);
+  if (iteration == 1) keeper->status = karst_solver_keep(keeper->solver);
   return KARST_GO_ON;
 }
 
@@ -239,9 +239,9 @@ static void test_all(karst_context *context)
   test_scaling(&p);
   test_inside(&p);
   karst_solver *solver = make_solver(&p, "iluk", "natural", "none");
-  struct meddler meddler = {solver, KARST_SUCCESS};
-  karst_solver_monitor(solver, meddle, &meddler);
-  tap_ok(problem_solve(&p, solver).reason > 0 && meddler.status == KARST_ERROR_ARGUMENT,
+  struct keeper keeper = {solver, KARST_SUCCESS};
+  karst_solver_monitor(solver, keep_during, &keeper);
+  tap_ok(problem_solve(&p, solver).reason > 0 && keeper.status == KARST_ERROR_ARGUMENT,
          "keep is refused during a solve");
   karst_solver_destroy(solver);
   destroy_problem(&p);

@@ -103,7 +103,7 @@ static void updates(karst_context *context)
   }
 }
 
-/* Block row 3 of a chain is singular. Whatever the elimination order, the error names row 3. */
+/* Block row 3 of a chain is singular. In any elimination order the error names row 3. */
 static void singular_row_is_the_callers(karst_context *context)
 {
   enum { N = 12, BAD = 3 };
@@ -152,8 +152,8 @@ static void out_of_turn(karst_context *context)
              strcmp(karst_context_error(context),
                     "the matrix has 10 rows, the right-hand side 7 and the solution 10") == 0,
          "a right-hand side of the wrong length is refused");
-  tap_ok(karst_solver_solve(solver, p.b, p.b, &result) == KARST_ERROR_ARGUMENT, "b cannot be x");
-  tap_ok(karst_solver_solve(solver, p.b, p.x, NULL) == KARST_ERROR_ARGUMENT, "the result cannot be NULL");
+  tap_ok(karst_solver_solve(solver, p.b, p.b, &result) == KARST_ERROR_ARGUMENT, "one vector as b and x is refused");
+  tap_ok(karst_solver_solve(solver, p.b, p.x, NULL) == KARST_ERROR_ARGUMENT, "a NULL result is refused");
   karst_vector_destroy(wrong);
   karst_solver_destroy(NULL);
   finish(&p, solver);
