@@ -43,7 +43,7 @@ static void check_counts(const char *row, double n, double cells, double blocks)
                is_near(1e9 * number_of(row, task[t], "gbytes") * seconds, data[t] * cells) &&
                is_near(number_of(row, task[t], "floor") * seconds * copy, moved[t]) &&
                is_near(number_of(row, task[t], "us_cell"), 1e6 * seconds / cells),
-           "its rates and shares follow from its time: %s", task[t]);
+           "rates and shares follow from the time: %s", task[t]);
   }
   tap_ok(number_of(row, task[0], "steps") == 10 && number_of(row, task[1], "steps") == 20 &&
              number_of(row, task[2], "steps") == 0,

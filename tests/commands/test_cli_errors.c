@@ -252,7 +252,8 @@ static void test_options_inside(void)
   tap_ok(run->status == 0 && strstr(run->out, "two-stage: jacobi, then iluk"), "two-stage is a preconditioner");
   const double less = factor_entries(run);
   run = CLI_RUN("solve", "convdiff:9x9x9", "--precond=two-stage", "--first=none", "--second.level", "1");
-  tap_ok(run->status == 0 && strstr(run->out, "two-stage: none, then iluk of level 1"), "its stages are options");
+  tap_ok(run->status == 0 && strstr(run->out, "two-stage: none, then iluk of level 1"),
+         "the stages of two-stage are options");
   const double more = factor_entries(run);
   tap_ok(more > less && less > 0, "a stage's level counts: %g entries and %g", less, more);
   run = CLI_RUN("solve", "convdiff:9x9x9", "--precond=two-stage", "--second.level=1", "--first.precond=none");

@@ -336,7 +336,7 @@ static void test_rutherford_boeing_errors(void)
     const struct cli_run *run = CLI_RUN("solve", path);
     bool line =
         !strstr(bad[i][0], " line") || strstr(run->err, strstr(bad[i][0], "sizes") ? "line 3:" : "bad.rb, line ");
-    check_run(run, is_refused(run, "solve", "") && line, "Rutherford-Boeing: %s", bad[i][0]);
+    check_run(run, is_refused(run, "solve", "") && line, "a Rutherford-Boeing file is refused: %s", bad[i][0]);
   }
 }
 #else

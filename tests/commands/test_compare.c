@@ -190,7 +190,7 @@ static void test_bad_files(void)
   expect_refused(CLI_RUN("compare", "--tables-only", "--results", results), "compare", "without --tables-only",
                  "tables of a missing results file are refused");
   expect_refused(CLI_RUN("compare", "poisson2d:4x4", "--tables-only", "--results", results), "compare",
-                 "without --tables-only", "they are refused even if the cases are named");
+                 "without --tables-only", "tables of a missing results file are refused even if the cases are named");
   expect_refused(CLI_RUN("compare", "--tables-only", "--results", tap_write("none.jsonl", "", 0)), "compare",
                  "no rows yet", "tables of an empty results file are refused");
   tap_ok(access(results, F_OK) != 0, "no refused run makes a results file");
@@ -261,7 +261,7 @@ static void test_auto(void)
   run = DRY("poisson2d:4x4", "--ordering=natural,rcm", "--trisolve=auto,jacobi", "--trisolve-sweeps=2,3", "--shift=0,1",
             "--modified=0,1", "--precond=jacobi,auto");
   check_run(run, LISTS(run, "precond=auto", "ordering=natural precond=jacobi", "ordering=rcm precond=jacobi"),
-            "nor any other option that it chooses");
+            "beside other preconditioners auto is given no option that it chooses");
   run = DRY("poisson2d:4x4", "--precond=auto", "--level=0..2");
   check_run(run, LISTS(run, "level=0", "level=1", "level=2"), "auto alone is given the options");
   json_decref(rows);

@@ -82,7 +82,8 @@ static void test_outcomes(void)
   run = COMPARE("poisson2d:4x4", "--quiet");
   check_run(run, run->status == 0 && has_one_row("out of time", ""), "a case out of time is not run again");
   run = COMPARE("poisson2d:4x4", "--quiet", "--retry=crashed,no_device");
-  check_run(run, run->status == 0 && has_one_row("out of time", ""), "nor if --retry names other outcomes");
+  check_run(run, run->status == 0 && has_one_row("out of time", ""),
+            "a case out of time is not run again if --retry names other outcomes");
   run = COMPARE("poisson2d:4x4", "--quiet", "--retry=crashed,out-of-time");
   check_run(run, run->status == 0 && count_of(file_text(results), "\n") == 2, "--retry=out-of-time runs it again");
 }

@@ -218,7 +218,7 @@ static void test_csv(void)
   const char *row = text + strlen(head);
   expect(strncmp(row, first, strlen(first)) == 0, text, "fields with commas, quotes and newlines are quoted");
   row += strlen(first);
-  expect(strncmp(row, ",,,,,,not run,,", 15) == 0, text, "a case that has not run is a row that says so");
+  expect(strncmp(row, ",,,,,,not run,,", 15) == 0, text, "a case that has not run has a row");
   expect(strstr(row, "n,,none,,cpu,,crashed,killed by SIGSEGV,,,"), text, "unknown values are empty fields");
   forget();
 }

@@ -81,7 +81,7 @@ static void test_solve(void)
   tap_ok(strstr(CLI_RUN("solve", "poisson2d:2x2", "--negate", "--json")->out, "\"negated\": true") != NULL,
          "JSON says that the matrix is negated");
   tap_ok(strstr(CLI_RUN("solve", "poisson2d:2x2", "--json")->out, "\"negated\": false") != NULL,
-         "JSON says that it is not");
+         "JSON says that the matrix is not negated");
 #endif
 }
 

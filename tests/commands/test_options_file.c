@@ -11,13 +11,13 @@ static const char *file(const char *text) { return scratch_file("options.txt", t
 static void check(const char *text, const char *expected, const char *what)
 {
   const struct cli_run *run = CLI_RUN("solve", "poisson2d:5x4", "--options", file(text));
-  check_run(run, run->status == 0 && strstr(run->out, expected), "%s", what);
+  check_run(run, run->status == 0 && strstr(run->out, expected), "a file of options: %s", what);
 }
 
 static void refuse(const char *text, long length, const char *says, const char *what)
 {
   const struct cli_run *run = CLI_RUN("solve", "poisson2d:5x4", "--options", tap_write("options.txt", text, length));
-  check_run(run, is_refused(run, "solve", says), "refused: %s", what);
+  check_run(run, is_refused(run, "solve", says), "a file of options is refused: %s", what);
 }
 
 static void test_forms(void)
@@ -122,7 +122,7 @@ static void test_json(void)
   tap_ok(run->status == 0 && run->out[0] == '{', "a file may ask for JSON");
   run = CLI_RUN("solve", "poisson2d:5x4", "--options", file("bad 1\njson\n"));
   tap_ok(run->status == 2 && strncmp(run->out, "{\"error\": \"", 11) == 0 && strstr(run->out, "line 1: unknown option"),
-         "then an error is JSON too, even one in an earlier line");
+         "if the file asks for JSON an error is JSON, even one in an earlier line");
 #endif
 }
 

@@ -49,10 +49,10 @@ static void test_convert(void)
   const char *one = scratch_file("one.mtx", tiny), *other = scratch_path("other.mtx");
   remove(other);
   if (link(one, other) != 0) {
-    tap_skip("the scratch folder takes no hard links", "the input by another name");
+    tap_skip("the scratch folder takes no hard links", "the input under another name");
     return;
   }
-  expect(CLI_RUN("convert", one, other), "convert", one, tiny, "the input by another name stays");
+  expect(CLI_RUN("convert", one, other), "convert", one, tiny, "the input under another name stays");
 }
 
 #ifdef HAVE_JANSSON

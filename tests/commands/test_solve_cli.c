@@ -40,7 +40,7 @@ static void test_exit_statuses(void)
   tap_ok(run->status == 0 && strstr(run->err, "note:") && strstr(run->err, "padded"),
          "a note on standard error reports padding");
   run = CLI_RUN("solve", "poisson2d:3x3", "--block", "2", "--quiet");
-  tap_ok(run->status == 0 && !run->err[0], "--quiet drops the note");
+  tap_ok(run->status == 0 && !run->err[0], "--quiet drops the note of padding");
 }
 
 /* More threads than processors are accepted, with a note. */
@@ -60,7 +60,7 @@ static void test_threads(void)
   tap_ok(run->status == 0 && strstr(run->err, "note: --threads") && strstr(run->err, as_many), "--threads %s: %s", more,
          run->err);
   run = CLI_RUN("solve", "poisson2d:3x3", "--threads", more, "--quiet");
-  tap_ok(run->status == 0 && !run->err[0], "--quiet drops that note");
+  tap_ok(run->status == 0 && !run->err[0], "--quiet drops the note of --threads");
 }
 
 /* Reads a matrix (spec or file) as solve does and x from a file; returns |b - A x| with b = ones. */

@@ -82,7 +82,7 @@ static void test_made(void)
   follow(path, LIST("--solver", "cg"), "try --negate", LIST("--negate"), "a negative definite matrix");
   const struct cli_run *run = CLI_RUN("solve", "poisson2d:9x9", "--solver", "cg", "--negate");
   tap_ok(run->status == 1 && strstr(run->out, "try it without --negate"),
-         "a matrix that --negate has made negative definite: the hint says so");
+         "the hint for a matrix that --negate has made negative definite is to leave it out");
   maker = begin(path, 100);
   put_poisson(&maker, 0, 1, -2.5, -1);
   end(&maker);
@@ -143,7 +143,8 @@ static void test_shut_well(void)
   end(&maker);
   follow(path, LIST("--scale", "block"), "try --scale diagonal", LIST("--scale", "diagonal"), "a large matrix");
   const struct cli_run *run = CLI_RUN("solve", path, "--rhs", "Aones");
-  tap_ok(run->status == 1 && strstr(run->out, "the right-hand side is 2e+200: divide"), "a right-hand side too large");
+  tap_ok(run->status == 1 && strstr(run->out, "the right-hand side is 2e+200: divide"),
+         "the hint for a right-hand side that is too large is to divide it");
 }
 
 static void test_slow(void)
@@ -217,12 +218,12 @@ static void test_stored(void)
       "stored.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 1 4\n2 1 1\n3 2 2\n3 3 6\n");
   const struct cli_run *run = CLI_RUN("solve", path, "--stored-triangle");
   expect_refused(run, "solve", "singular without it: try --insert-diagonal without --stored-triangle",
-                 "a stored triangle without a diagonal entry");
+                 "a stored triangle without a diagonal entry is refused with a hint");
   run = CLI_RUN("solve", path, "--stored-triangle", "--insert-diagonal");
   tap_ok(run->status == 1 &&
              strstr(run->out, "the matrix is singular: 1 diagonal entry of the stored triangle is zero: try it "
                               "without --stored-triangle"),
-         "a stored triangle with a zero diagonal entry");
+         "the hint for a stored triangle with a zero diagonal entry is to leave the option out");
   tap_ok(!strstr(run->out, "before blocking"), "a stored triangle of scalars is not blocked");
   run = CLI_RUN("solve", path, "--insert-diagonal");
   tap_ok(run->status == 0, "the whole matrix has a solution");
@@ -260,7 +261,7 @@ static void test_going_on(void)
   end(&maker);
   const struct cli_run *run = CLI_RUN("solve", path);
   tap_ok(run->status == 1 && strstr(run->out, "singular because each row sums to zero: fix one unknown"),
-         "constants in the null space");
+         "the hint for rows that sum to zero is to fix one unknown");
   maker = begin(path, 3); /* a triangle with a zero on its diagonal */
   put(&maker, 0, 0, 4);
   put(&maker, 1, 0, 1);
@@ -269,7 +270,7 @@ static void test_going_on(void)
   end(&maker);
   run = CLI_RUN("solve", path, "--solver", "gmres", "--insert-diagonal", "--shift", "1");
   tap_ok(run->status == 1 && strstr(run->out, "the matrix may be singular: --reference finds out"),
-         "a singular matrix");
+         "the hint for a matrix that may be singular is --reference");
   run = CLI_RUN("solve", path, "--insert-diagonal", "--shift", "1", "--solver", "fgmres");
   tap_ok(run->status == 1 && strstr(run->out, "the matrix may be singular: --reference finds out"),
          "the hint for fgmres does not name gmres");
@@ -286,7 +287,7 @@ static void test_refusal(void)
   const char *path = scratch_file("missing.mtx", GENERAL "3 3 6\n1 1 4\n1 2 1\n2 1 1\n2 3 1\n3 2 1\n3 3 4\n");
   const struct cli_run *run = CLI_RUN("solve", path);
   expect_refused(run, "solve", "block row 1 has no diagonal entry; try --insert-diagonal, which adds 1 zero block",
-                 "a missing diagonal block");
+                 "a missing diagonal block is refused with a hint");
   expect_refused(CLI_RUN("solve", path, "--precond", "fgbilu", "--grid", "1x1x3"), "solve", "",
                  "another refusal is one sentence");
   run = CLI_RUN("solve", "poisson2d:3x3");

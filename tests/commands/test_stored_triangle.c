@@ -30,7 +30,7 @@ int main(void)
   run = CLI_RUN("solve", file, "--stored-triangle", "--json");
   tap_ok(strstr(run->out, "\"stored_triangle\": true") != NULL, "JSON says that the triangle is the matrix");
   run = CLI_RUN("solve", file, "--json");
-  tap_ok(strstr(run->out, "\"stored_triangle\": false") != NULL, "JSON says that it is not");
+  tap_ok(strstr(run->out, "\"stored_triangle\": false") != NULL, "JSON says that the triangle is not the matrix");
 #endif
   return tap_done();
 }

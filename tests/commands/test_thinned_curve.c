@@ -1,11 +1,11 @@
-/* A curve of residual norms keeps points at equal distances, however many come, and the first and the last of them. */
+/* A curve of residual norms keeps points at equal distances for any number of points, and the first and the last. */
 #include "tests/support/tap.h"
 
 #include "tools/src/common/curve.h"
 
 enum { MOST = 200 };
 
-/* Whether the curve of so many iterations has points at equal distances, but for the last, and enough of them. */
+/* Whether the curve of this number of iterations has enough points, all but the last at equal distances. */
 static bool is_thinned(long iterations)
 {
   static struct tool_curve curve;
@@ -25,12 +25,12 @@ static bool is_thinned(long iterations)
 int main(void)
 {
   bool right = true;
-  tap_ok(is_thinned(0) && is_thinned(1) && is_thinned(2), "no point, one and two");
+  tap_ok(is_thinned(0) && is_thinned(1) && is_thinned(2), "curves of no point, one and two keep all");
   for (long iterations = 3; iterations < MOST; iterations++) right = right && is_thinned(iterations);
-  tap_ok(right, "all points, where there are few");
+  tap_ok(right, "a curve of few points keeps all");
   right = true;
   for (long iterations = MOST; iterations < 5 * MOST; iterations++) right = right && is_thinned(iterations);
-  tap_ok(right, "every second or fourth, where there are more");
-  tap_ok(is_thinned(1000000), "a million");
+  tap_ok(right, "a curve of more points keeps points at equal distances");
+  tap_ok(is_thinned(1000000), "a curve of a million points keeps points at equal distances");
   return tap_done();
 }

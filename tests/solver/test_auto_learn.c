@@ -44,7 +44,7 @@ static void test_learning(karst_context *context)
     same = same && strcmp(one.choice[i], other.choice[i]) == 0 && one.iterations[i] == other.iterations[i];
   tap_ok(same, "two runs make the same choices and have the same bits");
   tap_ok(one.changes >= 1 && one.changes <= 7, "auto tries some neighbours: %d changes", one.changes);
-  tap_ok(strcmp(one.choice[CYCLES - 1], one.choice[CYCLES - 4]) == 0, "then the choice stays: %s",
+  tap_ok(strcmp(one.choice[CYCLES - 1], one.choice[CYCLES - 4]) == 0, "after the trials the choice stays: %s",
          one.choice[CYCLES - 1]);
   run_cycles(&p, GIVEN({"auto-learn", "no"}), &still);
   tap_ok(still.changes == 0 && strcmp(still.choice[0], one.choice[0]) == 0, "auto-learn no keeps the choice");
@@ -290,7 +290,8 @@ static void test_learnt_analysis(karst_context *context)
   const karst_status status = karst_solver_setup_with(other, p.A, analysis);
   tap_ok(status == KARST_SUCCESS && strcmp(text_of(other, "auto_choice", choice), same) == 0,
          "another solver begins with that choice: %s", status ? karst_context_error(context) : choice);
-  tap_ok(problem_solve(&p, other).iterations == problem_solve(&p, one).iterations, "it takes as many iterations");
+  tap_ok(problem_solve(&p, other).iterations == problem_solve(&p, one).iterations,
+         "both solvers take as many iterations");
   const karst_status refused = karst_solver_setup_with(third, p.A, analysis);
   tap_ok(refused == KARST_ERROR_ARGUMENT, "a solver with a given level refuses: %s", karst_context_error(context));
   karst_analysis_destroy(analysis);
