@@ -12,11 +12,9 @@
 
 enum { STEPS = 5 };
 
-static tap_settings settings_for(int parts, int steps)
+static tap_settings part_settings(int parts, int steps)
 {
-  tap_settings settings;
-  tap_settings_default(&settings);
-  settings.solver = "richardson";
+  tap_settings settings = settings_for("richardson", NULL);
   settings.parts = parts;
   settings.max_iterations = steps;
   settings.rtol = 1e-13;
@@ -58,7 +56,7 @@ static karst_matrix *make_matrix(karst_context *context, const karst_index size[
     }
     start[i + 1] = blocks;
   }
-  tap_need(context, karst_matrix_create(context, rows, b, start, column, value, KARST_COPY, &A), "matrix");
+  A = matrix_of(context, rows, b, start, column, value);
   tap_need(context, karst_matrix_set_grid_cells(A, size[0], size[1], size[2], cell), "grid");
   free(cell);
   free(row);
@@ -150,7 +148,7 @@ static void test_dense(karst_context *context)
       keep[0] = true;
       karst_matrix *A = make_matrix(context, cuts[c].size, b, way % 2 ? keep : NULL, way >= 2);
       const int64_t n = karst_matrix_rows(A);
-      tap_settings settings = settings_for(cuts[c].parts, STEPS);
+      tap_settings settings = part_settings(cuts[c].parts, STEPS);
       karst_result result;
       double *x = tap_memory(n, sizeof(double)), *load = tap_memory(n, sizeof(double)), worst = 0, largest = 0;
       settings.level = 150;
@@ -185,9 +183,8 @@ static void test_same_bits(karst_context *context)
   const int64_t n = karst_matrix_rows(A);
   const size_t bytes = (size_t)n * sizeof(double);
   karst_vector *b = vector_random(context, n, tap_seed());
-  tap_settings settings = settings_for(1, 20), plain = settings;
-  tap_settings_default(&plain);
-  plain.solver = settings.solver;
+  tap_settings settings = part_settings(1, 20), plain = settings;
+  plain = settings_for(settings.solver, NULL);
   plain.max_iterations = settings.max_iterations;
   plain.rtol = settings.rtol;
   double *one = solve_once(context, &settings, A, b, &result[0]), *none = solve_once(context, &plain, A, b, &result[1]);
@@ -226,7 +223,7 @@ static void test_growth(karst_context *context)
     int steps[5];
     bool grows = true;
     for (int i = 0; i < 5; i++) {
-      tap_settings settings = settings_for(parts[i], 1000);
+      tap_settings settings = part_settings(parts[i], 1000);
       karst_result result;
       settings.precond = preconds[m];
       settings.rtol = 1e-6;
@@ -254,7 +251,7 @@ static void test_diagonal_factors(karst_context *context)
     karst_vector *b = vector_random(context, karst_matrix_rows(A), tap_seed());
     int steps[3];
     for (int m = 0; m < 3; m++) {
-      tap_settings settings = settings_for(4, 1000);
+      tap_settings settings = part_settings(4, 1000);
       karst_result result;
       settings.precond = preconds[m];
       settings.rtol = 1e-6;
@@ -271,7 +268,7 @@ static void test_diagonal_factors(karst_context *context)
 
 static void refuse(karst_context *context, const karst_matrix *A, int parts, karst_status expected, const char *says)
 {
-  const tap_settings settings = settings_for(parts, STEPS);
+  const tap_settings settings = part_settings(parts, STEPS);
   karst_solver *solver = solver_of(context, &settings);
   const karst_status status = karst_solver_setup(solver, A);
   tap_ok(status == expected && strstr(karst_context_error(context), says), "%d parts are refused: %s", parts,
@@ -281,19 +278,14 @@ static void refuse(karst_context *context, const karst_matrix *A, int parts, kar
 
 static void test_refusals(karst_context *context)
 {
-  karst_matrix *A, *B = tap_random_matrix(context, 50, 2, 8, 1.2);
-  tap_need(context, karst_gallery_create(context, "poisson3d:4x3x2", 1, &A, NULL), "matrix");
+  karst_matrix *B = tap_random_matrix(context, 50, 2, 8, 1.2);
+  karst_matrix *A = matrix_from(context, "poisson3d:4x3x2", 1);
   refuse(context, B, 2, KARST_ERROR_MATRIX, "no grid in natural order");
   refuse(context, A, 5, KARST_ERROR_OPTION, "a grid of 4x3x2 cells cannot be cut into 5 parts");
   refuse(context, A, 25, KARST_ERROR_OPTION, "cannot be cut into 25 parts");
   refuse(context, A, 2147483647, KARST_ERROR_OPTION, "cannot be cut into 2147483647 parts");
   karst_matrix_destroy(A);
   karst_matrix_destroy(B);
-}
-
-static karst_status multiply(void *user, const karst_vector *x, karst_vector *y)
-{
-  return karst_matrix_multiply(user, x, y);
 }
 
 /* New values: an update is a set-up from the beginning; what is kept solves the new system with the old factors, and an
@@ -306,15 +298,14 @@ static void test_new_values(karst_context *context)
     karst_matrix *A = make_matrix(context, size, 2, NULL, false), *B = make_matrix(context, size, 2, NULL, false);
     const int64_t n = karst_matrix_rows(A);
     karst_vector *b = vector_random(context, n, tap_seed());
-    tap_settings settings = settings_for(6, 100);
+    tap_settings settings = part_settings(6, 100);
     karst_result result[4];
-    karst_solver_info whole, cut;
     double *value;
     settings.ordering = orderings[o];
     settings.rtol = 1e-10;
     karst_solver *solver = solver_set_up(context, &settings, A), *other = solver_set_up(context, &settings, A);
     double *fresh = solve_once(context, &settings, B, b, &result[0]);
-    tap_need(context, karst_solver_set_operator(other, multiply, B), "operator");
+    tap_need(context, karst_solver_set_operator(other, multiply_by_matrix, B), "operator");
     double *operated = solve(context, other, b, &result[3]);
     tap_need(context, karst_matrix_host_value(B, &value), "values");
     tap_need(context, karst_matrix_update_values(A, value), "values");
@@ -329,11 +320,11 @@ static void test_new_values(karst_context *context)
     tap_ok(result[1].reason > 0 && result[3].reason > 0 && result[1].iterations == result[3].iterations,
            "what is kept takes as many steps as an operator of the new values: %d, %d", result[1].iterations,
            result[3].iterations);
-    tap_need(context, karst_solver_get_info(solver, &cut), "info");
+    const karst_solver_info cut = info_of(solver);
     karst_solver_destroy(solver);
     settings.parts = 1;
     solver = solver_set_up(context, &settings, A);
-    tap_need(context, karst_solver_get_info(solver, &whole), "info");
+    const karst_solver_info whole = info_of(solver);
     /* 6 parts of 5x4x3 cells are 2x1x3 or the like, which cut fewer than half of the couplings; factors of the rest may
      * take less. */
     tap_ok(cut.memory > whole.memory, "the copy counts as memory: %lld bytes, %lld without", (long long)cut.memory,
@@ -357,7 +348,7 @@ static void test_analysis(karst_context *context)
   karst_matrix *A = make_matrix(context, size, 2, NULL, false), *B = make_matrix(context, size, 2, NULL, false);
   const int64_t n = karst_matrix_rows(A);
   karst_vector *b = vector_random(context, n, tap_seed());
-  tap_settings settings = settings_for(4, 50);
+  tap_settings settings = part_settings(4, 50);
   karst_analysis *analysis;
   karst_result result[2];
   settings.ordering = "rcm";
@@ -433,30 +424,24 @@ static karst_status run(karst_context *context, void *user)
 static void nothing_is_allocated(void)
 {
   struct failing_allocator memory = {0};
-  const karst_allocator allocator = failing_allocator(&memory);
-  const tap_settings settings = settings_for(4, 20);
-  karst_context *context;
-  karst_result result;
-  tap_need(NULL, karst_context_create(&allocator, &context), "context");
-  karst_matrix *A = matrix_from(context, "poisson2d:9x9", 1);
-  karst_vector *b = vector_random(context, 81, tap_seed()), *x = vector_of(context, 81, 0);
-  karst_solver *solver = solver_set_up(context, &settings, A);
+  const tap_settings settings = part_settings(4, 20);
+  karst_context *context = failing_context(&memory);
+  struct problem p = problem_from(context, "poisson2d:9x9", 1, tap_seed());
+  karst_solver *solver = problem_solver(&p, &settings);
   const long before = memory.calls;
   for (int i = 0; i < 2; i++) {
     tap_need(context, karst_solver_update(solver), "update");
-    tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+    problem_solve(&p, solver);
   }
   tap_ok(memory.calls == before, "update and solve with parts allocate nothing");
   karst_solver_destroy(solver);
-  karst_vector_destroy(b);
-  karst_vector_destroy(x);
-  karst_matrix_destroy(A);
+  problem_destroy(&p);
   karst_context_destroy(context);
 }
 
 int main(void)
 {
-  tap_settings settings = settings_for(4, 20);
+  tap_settings settings = part_settings(4, 20);
   tap_each_device(test, "parts of a grid");
   nothing_is_allocated();
   fail_each_allocation(run, &settings, "parts");

@@ -12,21 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool same_dense(const karst_matrix *A, const karst_matrix *B)
-{
-  const size_t rows = (size_t)karst_matrix_rows(A);
-  double *a = tap_dense(A), *b = tap_dense(B);
-  const bool same = rows == (size_t)karst_matrix_rows(B) && memcmp(a, b, rows * rows * sizeof *a) == 0;
-  free(a);
-  free(b);
-  return same;
-}
-
 /* Makes a random matrix without the diagonal blocks of every third block row from first on; *removed: their number. */
 static karst_matrix *without_diagonals(karst_context *context, karst_index n, int b, karst_index first,
                                        karst_index *removed)
 {
-  karst_matrix *A = tap_random_matrix(context, n, b, 3, 1), *result;
+  karst_matrix *A = tap_random_matrix(context, n, b, 3, 1);
   const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
   const size_t bb = (size_t)b * (size_t)b, blocks = (size_t)karst_matrix_blocks(A);
   karst_index *new_start = calloc((size_t)n + 1, sizeof *new_start), *new_column = calloc(blocks, sizeof *new_column);
@@ -46,7 +36,7 @@ static karst_matrix *without_diagonals(karst_context *context, karst_index n, in
     new_start[i + 1] = end;
   }
   karst_matrix_host_value_done(A, value);
-  tap_need(context, karst_matrix_create(context, n, b, new_start, new_column, new_value, KARST_COPY, &result), "A");
+  karst_matrix *result = matrix_of(context, n, b, new_start, new_column, new_value);
   free(new_start);
   free(new_column);
   free(new_value);

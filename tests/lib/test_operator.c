@@ -119,11 +119,9 @@ static void destroy_problem(struct wells *w)
   free(w->dense);
 }
 
-static tap_settings settings_for(const char *solver, const char *ordering, const char *scale)
+static tap_settings case_settings(const char *solver, const char *ordering, const char *scale)
 {
-  tap_settings settings;
-  tap_settings_default(&settings);
-  settings.solver = solver;
+  tap_settings settings = settings_for(solver, NULL);
   settings.ordering = ordering;
   settings.scale = scale;
   settings.rtol = 1e-11;
@@ -147,21 +145,19 @@ static double true_residual(const struct wells *w)
 /* |x - solution| / |solution| */
 static double distance(const struct wells *w)
 {
-  double size, error;
   karst_vector *d = vector_of(w->context, w->n, 0);
   tap_need(w->context, karst_vector_copy(w->x, d), "difference");
   tap_need(w->context, karst_vector_add(-1, w->exact, d), "difference");
-  tap_need(w->context, karst_vector_norm(d, &error), "norm");
-  tap_need(w->context, karst_vector_norm(w->exact, &size), "norm");
+  const double error = vector_norm(d);
+  const double size = vector_norm(w->exact);
   karst_vector_destroy(d);
   return error / size;
 }
 
 static void check_solution(const struct wells *w, karst_solver *solver, const char *what)
 {
-  karst_result result;
   tap_need(w->context, karst_vector_fill(w->x, 0), "start");
-  tap_need(w->context, karst_solver_solve(solver, w->b, w->x, &result), "solve");
+  const karst_result result = solved(solver, w->b, w->x);
   const double residual = true_residual(w), error = distance(w);
   tap_ok(result.reason == KARST_CONVERGED_RTOL && residual <= 1e-11 * (1 + 1e-3) &&
              fabs(result.relative_residual - residual) <= 1e-14 && error <= 1e-8,
@@ -174,7 +170,7 @@ static void test_methods(struct wells *w)
   for (int s = 0; s < SOLVERS; s++)
     for (int o = 0; o < ORDERINGS; o++)
       for (int c = 0; c < SCALES; c++) {
-        tap_settings settings = settings_for(solvers[s], orderings[o], scales[c]);
+        tap_settings settings = case_settings(solvers[s], orderings[o], scales[c]);
         char what[64];
         karst_solver *solver = solver_of(w->context, &settings);
         snprintf(what, sizeof what, "%s, %s, %s", solvers[s], orderings[o], scales[c]);
@@ -183,18 +179,13 @@ static void test_methods(struct wells *w)
         check_solution(w, solver, what);
         karst_solver_destroy(solver);
       }
-  tap_settings left = settings_for("gmres", "rcm", "none");
+  tap_settings left = case_settings("gmres", "rcm", "none");
   left.side = "left";
   karst_solver *solver = solver_of(w->context, &left);
   tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
   tap_need(w->context, karst_solver_set_operator(solver, multiply, w), "operator");
   check_solution(w, solver, "gmres from the left");
   karst_solver_destroy(solver);
-}
-
-static karst_status multiply_by_matrix(void *user, const karst_vector *x, karst_vector *y)
-{
-  return karst_matrix_multiply(user, x, y);
 }
 
 /* Another matrix of as many rows feeds the preconditioner, and the operator is symmetric and positive definite. */
@@ -204,14 +195,12 @@ static void test_cg(karst_context *context)
   karst_vector *b = vector_of(context, karst_matrix_rows(A), 1), *x = vector_of(context, karst_matrix_rows(A), 0);
   for (int o = 0; o < ORDERINGS; o++)
     for (int c = 0; c < 2; c++) {
-      tap_settings settings = settings_for("cg", orderings[o], scales[c]);
-      karst_result result;
-      double size;
+      tap_settings settings = case_settings("cg", orderings[o], scales[c]);
       karst_solver *solver = solver_set_up(context, &settings, M);
       tap_need(context, karst_solver_set_operator(solver, multiply_by_matrix, A), "operator");
       tap_need(context, karst_vector_fill(x, 0), "start");
-      tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
-      tap_need(context, karst_vector_norm(b, &size), "norm");
+      const karst_result result = solved(solver, b, x);
+      const double size = vector_norm(b);
       tap_ok(result.reason == KARST_CONVERGED_RTOL && tap_residual(A, b, x) <= 1.001e-11 * size,
              "cg, %s, %s, preconditioned by another matrix: %d iterations", orderings[o], scales[c], result.iterations);
       karst_solver_destroy(solver);
@@ -226,24 +215,22 @@ static void test_cg(karst_context *context)
 static void test_same(struct wells *w)
 {
   for (int s = 0; s < SOLVERS; s++) {
-    tap_settings settings = settings_for(solvers[s], "rcm", "block");
+    tap_settings settings = case_settings(solvers[s], "rcm", "block");
     karst_solver *solver = solver_of(w->context, &settings);
-    karst_result with, without, again;
-    karst_solver_info before, during, after;
     tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
-    tap_need(w->context, karst_solver_get_info(solver, &before), "info");
+    const karst_solver_info before = info_of(solver);
     tap_need(w->context, karst_vector_fill(w->x, 0), "start");
-    tap_need(w->context, karst_solver_solve(solver, w->b, w->x, &without), "solve");
+    karst_result without = solved(solver, w->b, w->x);
     tap_need(w->context, karst_solver_set_operator(solver, multiply_by_matrix, w->A), "operator");
-    tap_need(w->context, karst_solver_get_info(solver, &during), "info");
+    const karst_solver_info during = info_of(solver);
     tap_need(w->context, karst_vector_fill(w->x, 0), "start");
     tap_need(w->context, karst_solver_update(solver), "update");
-    tap_need(w->context, karst_solver_solve(solver, w->b, w->x, &with), "solve");
+    const karst_result with = solved(solver, w->b, w->x);
     tap_need(w->context, karst_solver_set_operator(solver, NULL, w), "no operator");
-    tap_need(w->context, karst_solver_get_info(solver, &after), "info");
+    const karst_solver_info after = info_of(solver);
     w->calls = 0;
     tap_need(w->context, karst_vector_fill(w->x, 0), "start");
-    tap_need(w->context, karst_solver_solve(solver, w->b, w->x, &again), "solve");
+    karst_result again = solved(solver, w->b, w->x);
     tap_ok(with.reason > 0 && abs(with.iterations - without.iterations) <= 1 &&
                memcmp(&again.residual, &without.residual, sizeof again.residual) == 0 &&
                again.iterations == without.iterations,
@@ -292,7 +279,7 @@ static void test_failures(struct wells *w)
   for (int s = 0; s < SOLVERS; s++)
     for (int at = 1; at <= 7; at += 3)
       for (int c = 0; c < 4; c++) {
-        tap_settings settings = settings_for(solvers[s], orderings[c % ORDERINGS], scales[c % SCALES]);
+        tap_settings settings = case_settings(solvers[s], orderings[c % ORDERINGS], scales[c % SCALES]);
         struct trouble trouble = {.wells = w, .at = at, .returns = cases[c].returns, .says = cases[c].says != 0};
         karst_solver *solver = solver_of(w->context, &settings);
         karst_result result;
@@ -316,14 +303,13 @@ static void test_not_finite(struct wells *w)
   for (int s = 0; s < SOLVERS; s++)
     for (int at = 1; at <= 4; at += 3)
       for (int c = 0; c < SCALES; c++) {
-        tap_settings settings = settings_for(solvers[s], orderings[c % ORDERINGS], scales[c]);
+        tap_settings settings = case_settings(solvers[s], orderings[c % ORDERINGS], scales[c]);
         struct trouble trouble = {.wells = w, .at = at, .spoils = true, .where = 7 * BLOCK + 1};
         karst_solver *solver = solver_of(w->context, &settings);
-        karst_result result;
         tap_need(w->context, karst_solver_set_operator(solver, make_trouble, &trouble), "operator");
         tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
         tap_need(w->context, karst_vector_fill(w->x, 0), "start");
-        tap_need(w->context, karst_solver_solve(solver, w->b, w->x, &result), "solve");
+        const karst_result result = solved(solver, w->b, w->x);
         tap_ok(result.reason == KARST_NOT_FINITE && result.block_row == 7 &&
                    strstr(karst_solver_explain(solver), "the operator's product"),
                "%s, product %d, %s: %s", solvers[s], at, scales[c], karst_solver_explain(solver));
@@ -345,7 +331,7 @@ static karst_status meddle(void *user, const karst_vector *x, karst_vector *y)
 
 static void test_refusals(struct wells *w)
 {
-  tap_settings settings = settings_for("gmres", "rcm", "none");
+  tap_settings settings = case_settings("gmres", "rcm", "none");
   karst_solver *solver = solver_of(w->context, &settings);
   struct trouble trouble = {.wells = w, .solver = solver};
   tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
@@ -359,16 +345,14 @@ static void test_refusals(struct wells *w)
 /* b = 0 has the answer 0 with an operator too. */
 static void test_zero(struct wells *w)
 {
-  tap_settings settings = settings_for("bicgstab", "rcm", "block");
+  tap_settings settings = case_settings("bicgstab", "rcm", "block");
   karst_solver *solver = solver_of(w->context, &settings);
-  karst_result result;
-  double norm;
   karst_vector *zero = vector_of(w->context, w->n, 0);
   tap_need(w->context, karst_vector_fill(w->x, 3), "start");
   tap_need(w->context, karst_solver_set_operator(solver, multiply, w), "operator");
   tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
-  tap_need(w->context, karst_solver_solve(solver, zero, w->x, &result), "solve");
-  tap_need(w->context, karst_vector_norm(w->x, &norm), "norm");
+  const karst_result result = solved(solver, zero, w->x);
+  const double norm = vector_norm(w->x);
   tap_ok(result.reason == KARST_CONVERGED_RTOL && result.iterations == 0 && norm == 0, "b = 0 gives x = 0");
   karst_vector_destroy(zero);
   karst_solver_destroy(solver);
@@ -392,15 +376,13 @@ static void test_all(karst_context *context)
 static void test_memory(void)
 {
   struct failing_allocator memory = {.fail_at = 0};
-  karst_allocator allocator = failing_allocator(&memory);
-  karst_context *context;
-  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  karst_context *context = failing_context(&memory);
   karst_matrix *A = tap_random_matrix(context, 20, BLOCK, 3, 1.2);
-  karst_result plain, result;
+  karst_result result;
   karst_vector *b = vector_of(context, karst_matrix_rows(A), 1), *x = vector_of(context, karst_matrix_rows(A), 0);
-  tap_settings settings = settings_for("gmres", "rcm", "block");
+  tap_settings settings = case_settings("gmres", "rcm", "block");
   karst_solver *solver = solver_set_up(context, &settings, A);
-  tap_need(context, karst_solver_solve(solver, b, x, &plain), "solve");
+  karst_result plain = solved(solver, b, x);
   long failures = 0, wrong = 0;
   karst_status status = KARST_ERROR_NO_MEMORY;
   while (status && failures < 10) {
@@ -410,12 +392,12 @@ static void test_memory(void)
     if (!status) break;
     failures++;
     tap_need(context, karst_vector_fill(x, 0), "start");
-    tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+    result = solved(solver, b, x);
     wrong += status != KARST_ERROR_NO_MEMORY || memcmp(&result.residual, &plain.residual, sizeof result.residual) != 0;
   }
   const long calls = memory.calls;
   tap_need(context, karst_vector_fill(x, 0), "start");
-  tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+  result = solved(solver, b, x);
   tap_need(context, karst_solver_set_operator(solver, multiply_by_matrix, A), "again");
   tap_ok(failures == 3 && wrong == 0, "%ld allocations for an operator, and none that fails changes anything",
          failures);

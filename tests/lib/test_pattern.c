@@ -3,6 +3,7 @@
 #include "tests/support/failing_allocator.h"
 #include "tests/support/grids.h"
 #include "lib/matrix/matrix.h"
+#include "tests/support/memory_apart.h"
 #include "tests/support/problem.h"
 #include "symbolic/symbolic.h"
 
@@ -17,16 +18,6 @@ static void write_values(karst_matrix *A, const double *host)
   tap_need(context, karst_vector_wrap(context, karst_entries(A), karst_matrix_values(A), &values), "values");
   tap_need(context, karst_vector_set(values, karst_entries(A), host), "set");
   karst_vector_destroy(values);
-}
-
-static bool same_dense(const karst_matrix *A, const karst_matrix *B)
-{
-  const size_t rows = (size_t)karst_matrix_rows(A);
-  double *a = tap_dense(A), *b = tap_dense(B);
-  const bool same = rows == (size_t)karst_matrix_rows(B) && memcmp(a, b, rows * rows * sizeof *a) == 0;
-  free(a);
-  free(b);
-  return same;
 }
 
 static bool is_zero(const karst_matrix *A)
@@ -70,11 +61,10 @@ static void written_values_are_new(karst_context *context)
   const int64_t entries = karst_entries(A);
   karst_vector *values;
   karst_solver *solver;
-  karst_result result;
   karst_vector *b = vector_of(context, karst_matrix_rows(A), 1), *x = vector_of(context, karst_matrix_rows(A), 0);
   tap_need(context, karst_solver_create(context, NULL, &solver), "solver");
   tap_need(context, karst_solver_setup(solver, A), "setup");
-  tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+  karst_result result = solved(solver, b, x);
   tap_need(context, karst_vector_wrap(context, entries, karst_matrix_values(A), &values), "values");
   tap_need(context, karst_vector_scale(4, values), "scale");
   tap_need(context, karst_matrix_values_changed(A), "values changed");
@@ -82,7 +72,7 @@ static void written_values_are_new(karst_context *context)
   tap_ok(status == KARST_ERROR_ARGUMENT && strstr(karst_context_error(context), "the matrix has new values"),
          "a solver of other values is refused: %s", karst_context_error(context));
   tap_need(context, karst_solver_update(solver), "update");
-  tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+  result = solved(solver, b, x);
   tap_ok(result.reason > 0 && tap_residual(A, b, x) < 1e-5, "and solves with them once it is updated");
   karst_solver_destroy(solver);
   karst_vector_destroy(values);
@@ -159,9 +149,7 @@ static double *apply_ilu(karst_context *context, const karst_matrix *A, int leve
 {
   const int64_t rows = karst_matrix_rows(A);
   double *host = calloc((size_t)rows, sizeof *host);
-  tap_settings settings;
-  tap_settings_default(&settings);
-  settings.precond = "iluk";
+  tap_settings settings = settings_for(NULL, "iluk");
   settings.level = level;
   karst_vector *r = vector_of(context, rows, 1), *z = vector_of(context, rows, 0);
   karst_precond *M = precond_of(context, &settings, A);
@@ -245,7 +233,7 @@ static void errors(karst_context *context)
   tap_ok(karst_matrix_rows(B) == 0 && karst_matrix_block_size(B) == 5, "a matrix without rows has no fill");
   karst_matrix_destroy(A);
   karst_matrix_destroy(B);
-  tap_need(context, karst_matrix_create(context, 3, 1, start, column, value, KARST_COPY, &A), "matrix");
+  A = matrix_of(context, 3, 1, start, column, value);
   tap_ok(karst_matrix_create_filled(A, 1, &B) == KARST_ERROR_MATRIX && !B &&
              strstr(karst_context_error(context), "block row 1 has no diagonal entry"),
          "a missing diagonal is named: %s", karst_context_error(context));
@@ -255,19 +243,6 @@ static void errors(karst_context *context)
   tap_ok(karst_matrix_create_filled(NULL, 1, &B) == KARST_ERROR_ARGUMENT && !B, "no matrix to be filled");
   tap_ok(karst_matrix_create_filled(A, 1, NULL) == KARST_ERROR_ARGUMENT, "no place for the filled matrix");
   karst_matrix_destroy(A);
-}
-
-/* The CPU's operations, called those of a device with a memory of its own: what goes there and back is copied. */
-static karst_status place_apart(karst_context *context, const void *host, size_t bytes, const char *what, void **memory)
-{
-  karst_status status = context->backend->allocate(context, bytes ? bytes : 1, what, memory);
-  return status ? status : context->backend->upload(context, *memory, host, bytes);
-}
-
-static karst_status view_apart(karst_context *context, const void *memory, size_t bytes, const char *what, void **host)
-{
-  karst_status status = karst_allocate(context, host, (int64_t)bytes, 1, what);
-  return status ? status : context->backend->download(context, *host, memory, bytes);
 }
 
 /* Makes matrices in every way, in the memory that the backend gives; user: the backend, NULL for that of the host. */
@@ -305,10 +280,7 @@ static karst_status make_all(karst_context *context, void *user)
 
 static void memory_apart(void)
 {
-  struct karst_backend apart = *karst_backends[0];
-  apart.host_memory = false;
-  apart.place = place_apart;
-  apart.view = view_apart;
+  struct karst_backend apart = backend_apart();
   fail_each_allocation(make_all, NULL, "matrices in the memory of the host");
   fail_each_allocation(make_all, &apart, "matrices in a memory apart");
 }

@@ -211,7 +211,7 @@ static void scale(units kind, column_units columns, star *s)
       for (int r = 0; r < b; r++) s->value[k][c * b + r] *= row[s->row[k] * b + r] * column[s->column[k] * b + c];
 }
 
-static karst_matrix *matrix_of(karst_context *context, const star *s)
+static karst_matrix *star_matrix(karst_context *context, const star *s)
 {
   const int64_t bb = (int64_t)s->b * s->b;
   karst_index start[ROWS + 1] = {0}, column[PLACES], count = 0;
@@ -225,8 +225,7 @@ static karst_matrix *matrix_of(karst_context *context, const star *s)
       }
     start[i + 1] = count;
   }
-  karst_matrix *A;
-  tap_need(context, karst_matrix_create(context, s->rows, s->b, start, column, value, KARST_COPY, &A), "a star");
+  karst_matrix *A = matrix_of(context, s->rows, s->b, start, column, value);
   free(value);
   return A;
 }
@@ -255,14 +254,12 @@ static void make(const struct method *method, int b, bool sound, units kind, sta
 /* Whether the star ends as it should, without a shift and with one. */
 static bool judged(karst_context *context, const struct method *method, const star *s, bool sound, double shift)
 {
-  tap_settings settings;
   karst_index row;
-  tap_settings_default(&settings);
-  settings.precond = method->precond;
+  tap_settings settings = settings_for(NULL, method->precond);
   settings.modified = method->modified;
   settings.shift = shift;
   settings.sweeps = 10;
-  karst_matrix *A = matrix_of(context, s);
+  karst_matrix *A = star_matrix(context, s);
   if (method->corner) tap_need(context, karst_matrix_set_grid(A, 2, 2, 2), "a grid");
   karst_precond *P = precond_of(context, &settings, A);
   const karst_reason reason = karst_precond_outcome(P, &row);
@@ -348,7 +345,7 @@ static bool solves(karst_context *context, const tap_settings *settings, shape k
   const double pressure = 0x1p32 / unit;
   const int n = s->rows * s->b;
   double x[ROWS * LARGEST] = {0}, right[ROWS * LARGEST] = {0}, z[ROWS * LARGEST], worst = 0;
-  karst_matrix *A = matrix_of(context, s);
+  karst_matrix *A = star_matrix(context, s);
   if (kind == CUBE) tap_need(context, karst_matrix_set_grid(A, 2, 2, 2), "a grid");
   karst_precond *P = precond_of(context, settings, A);
   for (int i = 0; i < n; i++) x[i] = tap_random() * (i % s->b == 1 ? pressure : 1);
@@ -374,9 +371,7 @@ static void check_dust(karst_context *context, const char *precond, const char *
   static const double unit[] = {1, 0x1p-40, 0x1p40};
   static star s;
   const bool grid = strcmp(precond, "fgbilu") == 0;
-  tap_settings settings;
-  tap_settings_default(&settings);
-  settings.precond = precond;
+  tap_settings settings = settings_for(NULL, precond);
   settings.ordering = ordering;
   settings.fgbilu_style = style;
   int right = 0, all = 0;
@@ -442,13 +437,11 @@ static void make_cross(bool sound, int centre, star *s)
 
 static bool cross_judged(karst_context *context, const star *s, bool sound, bool in_groups, const char *precision)
 {
-  tap_settings settings;
   karst_index row;
-  tap_settings_default(&settings);
-  settings.precond = "rrb";
+  tap_settings settings = settings_for(NULL, "rrb");
   settings.rrb_precision = precision;
   if (!in_groups) settings.rrb_grids = 0;
-  karst_matrix *A = matrix_of(context, s);
+  karst_matrix *A = star_matrix(context, s);
   tap_need(context, karst_matrix_set_grid(A, WIDE, HIGH, 1), "a grid");
   karst_precond *P = precond_of(context, &settings, A);
   const karst_reason reason = karst_precond_outcome(P, &row);

@@ -23,8 +23,7 @@ static int kinds_on(const karst_context *context) { return context->backend == c
 static karst_precond *factor(karst_context *context, const karst_matrix *A, const char *trisolve, int level,
                              double shift)
 {
-  tap_settings options;
-  tap_settings_default(&options);
+  tap_settings options = settings_for(NULL, NULL);
   options.trisolve = trisolve;
   options.level = level;
   options.shift = shift;
@@ -72,28 +71,17 @@ static void block_sizes(karst_context *context)
     }
 }
 
-/* Makes the diagonal alone: empty rows and one level. */
-static struct pattern pattern_diagonal(karst_index n)
+/* Makes a band with a full last row and column, which is a symmetric pattern. */
+static struct pattern pattern_bordered(karst_index n, karst_index distance)
 {
-  struct pattern diagonal = pattern_empty(n, n);
-  for (karst_index i = 0; i < n; i++) {
-    diagonal.column[i] = i;
-    diagonal.start[i + 1] = i + 1;
-  }
-  return diagonal;
-}
-
-/* Makes a pattern with as many levels as rows, and a long last row and column. */
-static struct pattern pattern_arrow(karst_index n)
-{
-  struct pattern arrow = pattern_empty(n, 5 * (int64_t)n);
+  struct pattern bordered = pattern_empty(n, (int64_t)n * (2 * distance + 3));
   karst_index k = 0;
   for (karst_index i = 0; i < n; i++) {
     for (karst_index j = 0; j < n; j++)
-      if (i == j || i == j + 1 || j == i + 1 || i == n - 1 || j == n - 1) arrow.column[k++] = j;
-    arrow.start[i + 1] = k;
+      if ((j >= i - distance && j <= i + distance) || i == n - 1 || j == n - 1) bordered.column[k++] = j;
+    bordered.start[i + 1] = k;
   }
-  return arrow;
+  return bordered;
 }
 
 /* Makes the entries within a distance of the diagonal, and some full rows at the end. */
@@ -112,11 +100,11 @@ static struct pattern pattern_band(karst_index n, karst_index distance, karst_in
 static void patterns(karst_context *context)
 {
   struct pattern cases[] = {pattern_grid(1, 1, 1),
-                            pattern_diagonal(500),
+                            pattern_band(500, 0, 0),
                             pattern_grid(700, 1, 1),
                             pattern_grid(40, 31, 1),
                             pattern_grid(17, 13, 11),
-                            pattern_arrow(150),
+                            pattern_bordered(150, 1),
                             pattern_stencil((const karst_index[3]){7, 6, 5}, true)}; /* of many products an entry */
   const char *const names[] = {"one row",      "diagonal", "tridiagonal",  "5-point grid",
                                "7-point grid", "arrow",    "27-point grid"};
@@ -130,19 +118,6 @@ static void patterns(karst_context *context)
       }
     pattern_free(&cases[c]);
   }
-}
-
-/* Makes a band with a full last row and column, which is a symmetric pattern. */
-static struct pattern pattern_bordered(karst_index n, karst_index distance)
-{
-  struct pattern bordered = pattern_empty(n, (int64_t)n * (2 * distance + 3));
-  karst_index k = 0;
-  for (karst_index i = 0; i < n; i++) {
-    for (karst_index j = 0; j < n; j++)
-      if ((j >= i - distance && j <= i + distance) || i == n - 1 || j == n - 1) bordered.column[k++] = j;
-    bordered.start[i + 1] = k;
-  }
-  return bordered;
 }
 
 /* The rows have more entries than a warp has lanes and more than are kept in the order of their levels. The last has
@@ -199,18 +174,13 @@ static void not_finite(karst_context *context)
   pattern_free(&grid);
 }
 
-/* Replaces the diagonal block of a row, and all other blocks of the row by 0. */
-static void spoil(karst_context *context, karst_matrix *A, karst_index row, double diagonal)
+/* Gives each element of the diagonal block of a row this value, and each other element of the row 0. */
+static void replace(karst_matrix *A, karst_index row, double diagonal)
 {
-  int64_t bb = (int64_t)A->block_size * A->block_size;
-  double *value, *changed = tap_memory(karst_entries(A), sizeof *changed);
-  tap_need(context, karst_matrix_host_value(A, &value), "values");
-  memcpy(changed, value, (size_t)karst_entries(A) * sizeof *changed);
-  for (int64_t k = A->row_start[row]; k < A->row_start[row + 1]; k++)
-    for (int64_t v = 0; v < bb; v++) changed[k * bb + v] = A->column[k] == row ? diagonal : 0;
-  tap_need(context, karst_matrix_update_values(A, changed), "update");
-  karst_matrix_host_value_done(A, value);
-  free(changed);
+  double *block = tap_memory((int64_t)A->block_size * A->block_size, sizeof *block);
+  for (int v = 0; v < A->block_size * A->block_size; v++) block[v] = diagonal;
+  replace_row(A, row, block);
+  free(block);
 }
 
 enum spoiled { SINGULAR, NOT_A_NUMBER, SHIFTED };
@@ -226,13 +196,10 @@ static void check_bad(karst_context *context, karst_matrix *A, int level, karst_
   const int b = karst_matrix_block_size(A);
   karst_precond *P = factor(context, A, "auto", level, shift);
   karst_index row, expected_row;
-  spoil(context, A, at, how == NOT_A_NUMBER ? NAN : 0);
-  spoil(context, A, other, how == NOT_A_NUMBER ? NAN : 0);
+  replace(A, at, how == NOT_A_NUMBER ? NAN : 0);
+  replace(A, other, how == NOT_A_NUMBER ? NAN : 0);
   if (how == SHIFTED) { /* the row keeps an entry, whose size scales the shift */
-    double *value = tap_memory(karst_entries(A), sizeof *value), *host;
-    tap_need(context, karst_matrix_host_value(A, &host), "values");
-    memcpy(value, host, (size_t)karst_entries(A) * sizeof *value);
-    karst_matrix_host_value_done(A, host);
+    double *value = values_on_host(A);
     for (karst_index k = A->row_start[at]; k < A->row_start[at + 1]; k++)
       if (A->column[k] > at) value[karst_block_offset(b, k)] = 2.385;
     tap_need(context, karst_matrix_update_values(A, value), "update");
@@ -310,7 +277,7 @@ static void large_levels(karst_context *context)
 
 int main(void)
 {
-  tap_need(NULL, karst_context_create(NULL, &cpu), "context");
+  cpu = tap_context();
   tap_each_device(block_sizes, "block sizes");
   tap_each_device(patterns, "patterns");
   tap_each_device(long_rows, "long rows");

@@ -2,10 +2,10 @@
 #ifndef KARST_TESTS_SUPPORT_AUTO_SOLVER_H
 #define KARST_TESTS_SUPPORT_AUTO_SOLVER_H
 
+#include "tests/support/named_values.h"
 #include "tests/support/problem.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { VALUE = 128 }; /* bytes for a text of a report */
 
@@ -29,10 +29,7 @@ static inline karst_solver *make_solver(const struct problem *p, const char *con
 /* Copies a text of the solver's report, "" where there is none. */
 static inline const char *text_of(const karst_solver *solver, const char *name, char text[VALUE])
 {
-  karst_value value;
-  text[0] = '\0';
-  for (size_t i = 0; karst_solver_report(solver, i, &value); i++)
-    if (strcmp(value.name, name) == 0 && value.text) snprintf(text, VALUE, "%s", value.text);
+  snprintf(text, VALUE, "%s", tap_solver_text(solver, name));
   return text;
 }
 

@@ -2,9 +2,9 @@
  *
  *     struct failing_allocator memory = {.fail_at = n};          the n-th allocation fails, from 1; 0: none
  *     struct failing_allocator memory = {.limit = bytes};        no more than these are held at once; 0: any number
- *     karst_allocator allocator = failing_allocator(&memory);
- *     ... use it ...
- *     memory.outstanding == 0, memory.calls allocations were asked for, memory.peak bytes were held at once
+ *     karst_context *context = failing_context(&memory);
+ *     ... use and destroy it ...
+ *     memory.outstanding == 0, memory.calls allocations were requested, memory.peak bytes were held at once
  *
  * After Davis, CHOLMOD's Tcov/t_memory.c: each allocation is made to fail once. */
 #ifndef KARST_TESTS_SUPPORT_FAILING_ALLOCATOR_H
@@ -54,6 +54,15 @@ static inline void failing_allocator_release(void *user, void *released)
 static inline karst_allocator failing_allocator(struct failing_allocator *memory)
 {
   return (karst_allocator){failing_allocator_allocate, failing_allocator_release, memory};
+}
+
+/* Returns a fresh context with this allocator, which the caller destroys. */
+static inline karst_context *failing_context(struct failing_allocator *memory)
+{
+  const karst_allocator allocator = failing_allocator(memory);
+  karst_context *context;
+  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  return context;
 }
 
 /* Calls run in fresh contexts. In call i allocation number 1 + i step fails, until a call makes fewer allocations. Each

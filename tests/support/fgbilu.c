@@ -97,10 +97,8 @@ void fgbilu_forget_system(struct fgbilu_system *s)
 
 karst_matrix *fgbilu_matrix(karst_context *context, const struct fgbilu_grid *grid, const struct fgbilu_system *s)
 {
-  karst_matrix *A;
   const karst_index *size = grid->size;
-  tap_need(context, karst_matrix_create(context, s->rows, s->b, s->start, s->column, s->value, KARST_COPY, &A),
-           "matrix");
+  karst_matrix *A = matrix_of(context, s->rows, s->b, s->start, s->column, s->value);
   if (grid->told || grid->shuffled || grid->holes > 0)
     tap_need(context, karst_matrix_set_grid_cells(A, size[0], size[1], size[2], s->cell), "grid");
   return A;
@@ -116,8 +114,7 @@ double *fgbilu_block(const struct fgbilu_system *s, karst_index i, karst_index j
 karst_precond *fgbilu_make(karst_context *context, const char *style, const char *pivoting, const karst_matrix *A)
 {
   tap_settings options;
-  tap_settings_default(&options);
-  options.precond = "fgbilu";
+  options = settings_for(NULL, "fgbilu");
   options.fgbilu_style = style;
   options.pivoting = pivoting;
   return precond_of(context, &options, A);

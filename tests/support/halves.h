@@ -4,7 +4,7 @@
 #define KARST_TESTS_SUPPORT_HALVES_H
 
 #include "lib/method/precond.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,12 +37,6 @@ static void put_dot(const karst_precond *p, const double *x, const double *y, do
   double sum = 0;
   for (int i = 0; dot && i < SIZE; i++) sum += x[i] * y[i];
   if (dot) put(p, &sum, 1, dot);
-}
-
-static karst_status setup(karst_precond *p)
-{
-  (void)p;
-  return KARST_SUCCESS;
 }
 
 /* The couplings of node i with nodes i - 1 and i + 1. */
@@ -159,35 +153,16 @@ static karst_index block_row(const karst_precond *p, int64_t element)
   return element >= FIRST && element < FIRST + BLACK ? (karst_index)(2 * (element - FIRST)) : -1;
 }
 
-static void destroy(karst_precond *p) { (void)p; }
-
 static const struct karst_reduction reduction = {size, enter, leave, multiply, apply_reduced, block_row};
-
-static karst_status accept(karst_precond *p)
-{
-  (void)p;
-  return KARST_SUCCESS;
-}
-
-static karst_status copy_residual(karst_precond *p, const karst_vector *r, karst_vector *z)
-{
-  (void)p;
-  return karst_vector_copy(r, z);
-}
 
 /* The method is registered, which makes a name of it, and then has the functions above. */
 static karst_status add_method(karst_context *context)
 {
-  const karst_precond_method method = {.name = "halves",
-                                       .help = "every other unknown of a tridiagonal matrix",
-                                       .setup = accept,
-                                       .update = accept,
-                                       .apply = copy_residual,
-                                       .destroy = destroy};
+  const karst_precond_method method = copying_method("halves");
   const karst_status status = karst_precond_register(context, &method);
   if (status) return status;
   struct karst_precond_ops *ops = (struct karst_precond_ops *)karst_precond_find(context, "halves");
-  ops->setup = setup;
+  ops->setup = precond_succeed;
   ops->update = update;
   ops->apply = apply;
   ops->reduction = &reduction;

@@ -23,4 +23,13 @@ static inline double tap_solver_number(const karst_solver *solver, const char *n
   return -1;
 }
 
+/* The text that is reported under a name; "" if there is none. It lasts as long as the report. */
+static inline const char *tap_solver_text(const karst_solver *solver, const char *name)
+{
+  karst_value value;
+  for (size_t i = 0; karst_solver_report(solver, i, &value); i++)
+    if (strcmp(value.name, name) == 0 && value.text) return value.text;
+  return "";
+}
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "lib/matrix/matrix.h"
 #include "tests/support/patterns.h"
+#include "tests/support/problem.h"
 #include "symbolic/symbolic.h"
 #include "tests/support/tap.h"
 
@@ -18,7 +19,6 @@ static inline karst_matrix *symmetric_matrix(karst_context *context, const struc
 {
   int64_t bb = (int64_t)b * b;
   double *value = tap_memory(bb * pattern->start[pattern->n], sizeof *value);
-  karst_matrix *A;
   for (karst_index i = 0; i < pattern->n; i++)
     for (karst_index k = pattern->start[i]; k < pattern->start[i + 1]; k++) {
       karst_index j = pattern->column[k], mirror = pattern->start[j];
@@ -31,8 +31,7 @@ static inline karst_matrix *symmetric_matrix(karst_context *context, const struc
           value[k * bb + c * b + r] = value[mirror * bb + r * b + c] = entry;
         }
     }
-  tap_need(context, karst_matrix_create(context, pattern->n, b, pattern->start, pattern->column, value, KARST_COPY, &A),
-           "a symmetric matrix");
+  karst_matrix *A = pattern_matrix(context, pattern, b, value);
   free(value);
   return A;
 }
@@ -40,10 +39,8 @@ static inline karst_matrix *symmetric_matrix(karst_context *context, const struc
 /* Multiplies all values by a factor. */
 static inline void multiply_values(karst_context *context, karst_matrix *A, double factor)
 {
-  double *value, *changed = tap_memory(karst_entries(A), sizeof *changed);
-  tap_need(context, karst_matrix_host_value(A, &value), "values");
-  for (int64_t v = 0; v < karst_entries(A); v++) changed[v] = factor * value[v];
-  karst_matrix_host_value_done(A, value);
+  double *changed = values_on_host(A);
+  for (int64_t v = 0; v < karst_entries(A); v++) changed[v] *= factor;
   tap_need(context, karst_matrix_update_values(A, changed), "update");
   free(changed);
 }

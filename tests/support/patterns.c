@@ -40,6 +40,36 @@ struct pattern pattern_grid(karst_index nx, karst_index ny, karst_index nz)
   return pattern_stencil(size, false);
 }
 
+struct pattern pattern_arrow(karst_index n)
+{
+  struct pattern arrow = pattern_empty(n, 3 * (int64_t)n);
+  karst_index k = 0;
+  for (karst_index i = 0; i < n; i++) {
+    arrow.column[k++] = 0;
+    if (i > 0) arrow.column[k++] = i;
+    for (karst_index j = 1; i == 0 && j < n; j++) arrow.column[k++] = j;
+    arrow.start[i + 1] = k;
+  }
+  return arrow;
+}
+
+int *pattern_fill_levels(const karst_matrix *A)
+{
+  const int64_t n = karst_matrix_block_rows(A);
+  const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
+  int *level = tap_memory(n * n, sizeof *level);
+  for (int64_t i = 0; i < n * n; i++) level[i] = 1 << 20;
+  for (int64_t i = 0; i < n; i++)
+    for (karst_index k = start[i]; k < start[i + 1]; k++) level[i * n + column[k]] = 0;
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t p = 0; p < i; p++)
+      for (int64_t j = p + 1; j < n; j++) {
+        const int path = level[i * n + p] + level[p * n + j] + 1;
+        if (path < level[i * n + j]) level[i * n + j] = path;
+      }
+  return level;
+}
+
 struct pattern pattern_random(karst_index n, double density)
 {
   struct pattern random = pattern_empty(n, (int64_t)n * n);
@@ -115,5 +145,13 @@ karst_matrix *pattern_random_matrix(karst_context *context, const struct pattern
   karst_matrix *A = pattern_matrix(context, &full, b, value);
   pattern_free(&full);
   free(value);
+  return A;
+}
+
+karst_matrix *pattern_arrow_matrix(karst_context *context, karst_index n, int b)
+{
+  struct pattern arrow = pattern_arrow(n);
+  karst_matrix *A = pattern_random_matrix(context, &arrow, b, 2);
+  pattern_free(&arrow);
   return A;
 }

@@ -4,8 +4,10 @@
 #include "lib/matrix/matrix.h"
 #include "lib/method/precond.h"
 #include "lib/vector/vector.h"
+#include "solver/solver.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct problem problem_of(karst_context *context, karst_matrix *A, uint64_t seed)
@@ -37,10 +39,22 @@ karst_result problem_solve(const struct problem *p, karst_solver *solver) { retu
 
 karst_result problem_solve_from(const struct problem *p, karst_solver *solver, double start)
 {
-  karst_result result;
   tap_need(p->context, karst_vector_fill(p->x, start), "start");
-  tap_need(p->context, karst_solver_solve(solver, p->b, p->x, &result), "solve");
+  return solved(solver, p->b, p->x);
+}
+
+karst_result solved(karst_solver *solver, const karst_vector *b, karst_vector *x)
+{
+  karst_result result;
+  tap_need(x->context, karst_solver_solve(solver, b, x, &result), "solve");
   return result;
+}
+
+karst_solver_info info_of(const karst_solver *solver)
+{
+  karst_solver_info info;
+  tap_need(solver->context, karst_solver_get_info(solver, &info), "info");
+  return info;
 }
 
 karst_options *options_of(karst_context *context, const char *const *pairs)
@@ -74,11 +88,49 @@ karst_solver *solver_set_up(karst_context *context, const tap_settings *settings
   return solver;
 }
 
+karst_precond *precond_from(karst_context *context, const char *const *pairs, const karst_matrix *A)
+{
+  karst_options *options = options_of(context, pairs);
+  karst_precond *M;
+  tap_need(context, karst_precond_create(context, options, A, &M), "preconditioner");
+  karst_options_destroy(options);
+  return M;
+}
+
 karst_precond *precond_of(karst_context *context, const tap_settings *settings, const karst_matrix *A)
 {
   karst_precond *M;
   tap_need(context, tap_precond_create(context, settings, A, &M), settings->precond);
   return M;
+}
+
+karst_status precond_succeed(karst_precond *p)
+{
+  (void)p;
+  return KARST_SUCCESS;
+}
+
+static karst_status copy(karst_precond *p, const karst_vector *r, karst_vector *z)
+{
+  (void)p;
+  return karst_vector_copy(r, z);
+}
+
+static void keep_nothing(karst_precond *p) { (void)p; }
+
+karst_precond_method copying_method(const char *name)
+{
+  return (karst_precond_method){.name = name,
+                                .help = "z = r",
+                                .setup = precond_succeed,
+                                .update = precond_succeed,
+                                .apply = copy,
+                                .destroy = keep_nothing};
+}
+
+karst_status multiply_by_matrix(void *user, const karst_vector *x, karst_vector *y)
+{
+  return karst_matrix_multiply(user, x, y);
 }
 
 karst_matrix *matrix_from(karst_context *context, const char *spec, int block)
@@ -88,17 +140,43 @@ karst_matrix *matrix_from(karst_context *context, const char *spec, int block)
   return A;
 }
 
+karst_matrix *matrix_of(karst_context *context, karst_index rows, int b, const karst_index *start,
+                        const karst_index *column, const double *value)
+{
+  karst_matrix *A;
+  tap_need(context, karst_matrix_create(context, rows, b, start, column, value, KARST_COPY, &A), "matrix");
+  return A;
+}
+
+karst_matrix *matrix_from_rows(karst_context *context, karst_index n, int b, const double *rows)
+{
+  karst_index *start = tap_memory((int64_t)n + 1, sizeof *start), *column = tap_memory((int64_t)n * n, sizeof *column);
+  double *value = tap_memory((int64_t)n * n, sizeof *value);
+  for (karst_index i = 0; i < n; i++) {
+    karst_index k = start[i];
+    for (karst_index j = 0; j < n; j++) {
+      if (i != j && rows[i * n + j] == 0) continue;
+      column[k] = j;
+      value[k++] = rows[i * n + j];
+    }
+    start[i + 1] = k;
+  }
+  karst_matrix *scalar = matrix_of(context, n, 1, start, column, value), *A;
+  tap_need(context, karst_matrix_convert(scalar, b, &A), "blocks");
+  karst_matrix_destroy(scalar);
+  free(start);
+  free(column);
+  free(value);
+  return A;
+}
+
 karst_matrix *matrix_copied(karst_context *context, const karst_matrix *A)
 {
-  double *value;
+  double *value = values_on_host(A);
   karst_grid grid;
-  karst_matrix *copy;
-  tap_need(NULL, karst_matrix_host_value(A, &value), "values");
-  tap_need(context,
-           karst_matrix_create(context, A->block_rows, A->block_size, karst_matrix_row_start(A), karst_matrix_column(A),
-                               value, KARST_COPY, &copy),
-           "copy");
-  karst_matrix_host_value_done(A, value);
+  karst_matrix *copy =
+      matrix_of(context, A->block_rows, A->block_size, karst_matrix_row_start(A), karst_matrix_column(A), value);
+  free(value);
   if (karst_matrix_get_grid(A, &grid) == KARST_SUCCESS && grid.size[0] > 0)
     tap_need(context, karst_matrix_set_grid_cells(copy, grid.size[0], grid.size[1], grid.size[2], grid.cell), "grid");
   return copy;
@@ -112,6 +190,37 @@ double *values_on_host(const karst_matrix *A)
   memcpy(value, host, (size_t)entries * sizeof *value);
   karst_matrix_host_value_done(A, host);
   return value;
+}
+
+void replace_row(karst_matrix *A, karst_index row, const double *block)
+{
+  const int64_t bb = (int64_t)A->block_size * A->block_size;
+  const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
+  double *value = values_on_host(A);
+  for (karst_index k = start[row]; k < start[row + 1]; k++)
+    for (int64_t v = 0; v < bb; v++) value[k * bb + v] = column[k] == row ? block[v] : 0;
+  tap_need(A->context, karst_matrix_update_values(A, value), "values");
+  free(value);
+}
+
+void set_entry(karst_matrix *A, karst_index row, karst_index column, int64_t v, double entry)
+{
+  double *value = values_on_host(A);
+  const karst_index *start = karst_matrix_row_start(A);
+  for (karst_index k = start[row]; k < start[row + 1]; k++)
+    if (karst_matrix_column(A)[k] == column) value[karst_block_offset(A->block_size, k) + v] = entry;
+  tap_need(A->context, karst_matrix_update_values(A, value), "values");
+  free(value);
+}
+
+bool same_dense(const karst_matrix *A, const karst_matrix *B)
+{
+  const size_t rows = (size_t)karst_matrix_rows(A);
+  double *a = tap_dense(A), *b = tap_dense(B);
+  const bool same = rows == (size_t)karst_matrix_rows(B) && memcmp(a, b, rows * rows * sizeof *a) == 0;
+  free(a);
+  free(b);
+  return same;
 }
 
 karst_vector *vector_of(karst_context *context, int64_t n, double value)
@@ -142,6 +251,13 @@ double *vector_on_host(const karst_vector *x)
   double *host = tap_memory(n, sizeof *host);
   tap_need(x->context, karst_vector_get(x, n, host), "vector");
   return host;
+}
+
+double vector_norm(const karst_vector *x)
+{
+  double norm;
+  tap_need(x->context, karst_vector_norm(x, &norm), "norm");
+  return norm;
 }
 
 double *random_on_host(int64_t n)
@@ -191,6 +307,17 @@ static double largest(int64_t n, const double *x, const double *y)
     if (isnan(largest)) break;
   }
   return largest;
+}
+
+double applied_error(const karst_precond *M, double *dense)
+{
+  const int64_t n = karst_matrix_rows(karst_precond_matrix(M));
+  double *expected, *found = applied_to_random(M, tap_seed(), &expected);
+  tap_dense_solve(n, dense, expected);
+  const double error = relative_difference(n, found, expected);
+  free(expected);
+  free(found);
+  return error;
 }
 
 double largest_difference(int64_t n, const double *x, const double *y) { return largest(n, x, y); }

@@ -78,13 +78,17 @@ static void read_defaults(tap_settings *settings)
   }
 }
 
-void tap_settings_default(tap_settings *settings)
+tap_settings settings_for(const char *solver, const char *precond)
 {
   static tap_settings defaults;
   if (!defaults.solver) read_defaults(&defaults);
-  *settings = defaults;
-  settings->solver = "gmres"; /* every step of these lowers the residual */
+  tap_settings settings = defaults;
+  settings.solver = solver ? solver : "gmres";
+  if (precond) settings.precond = precond;
+  return settings;
 }
+
+void tap_settings_default(tap_settings *settings) { *settings = settings_for(NULL, NULL); }
 
 static karst_status set(karst_options *options, const struct entry *entry, const void *field)
 {

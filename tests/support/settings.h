@@ -31,7 +31,10 @@ typedef struct tap_settings {
   int rrb_grids;
 } tap_settings;
 
-/* Sets each option to its default, as the library reports it. */
+/* The defaults that the library reports, but for these two. NULL: gmres, whose steps all lower the residual, and the
+ * default preconditioner. */
+tap_settings settings_for(const char *solver, const char *precond);
+/* Sets settings_for(NULL, NULL). */
 void tap_settings_default(tap_settings *settings);
 
 /* Creates the options, which the caller destroys. KARST_ERROR_OPTION if the library refuses one. */

@@ -90,6 +90,13 @@ void tap_need(karst_context *context, karst_status status, const char *step)
   exit(99);
 }
 
+karst_context *tap_context(void)
+{
+  karst_context *context;
+  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  return context;
+}
+
 karst_status tap_set_threads(karst_context *context, int threads)
 {
   karst_status status = karst_context_set_threads(context, threads);
@@ -99,8 +106,7 @@ karst_status tap_set_threads(karst_context *context, int threads)
 
 static void run_on(const char *device, int threads, void (*test)(karst_context *), const char *what)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   if (karst_context_set_device(context, device) != KARST_SUCCESS) {
     tap_skip(karst_context_error(context), "%s on %s", what, device);
   } else if (threads > 1 && tap_set_threads(context, threads) != KARST_SUCCESS) {

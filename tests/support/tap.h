@@ -24,6 +24,9 @@ int tap_done(void);
  * of the library are dropped. */
 void tap_each_device(void (*test)(karst_context *context), const char *what);
 
+/* Returns a fresh context on the CPU, which the caller destroys. */
+karst_context *tap_context(void);
+
 /* Sets the number of threads, and keeps all of them at work however busy the machine is. */
 karst_status tap_set_threads(karst_context *context, int threads);
 
