@@ -41,7 +41,6 @@ static double number(int values, int64_t p, int64_t q)
 static karst_matrix *make_matrix(karst_context *context, const struct pattern *pattern, int b, int values)
 {
   static double value[MOST * LARGEST * LARGEST];
-  karst_matrix *A;
   double *next = value;
   for (karst_index i = 0; i < ROWS; i++)
     for (karst_index k = pattern->start[i]; k < pattern->start[i + 1]; k++)
@@ -49,9 +48,7 @@ static karst_matrix *make_matrix(karst_context *context, const struct pattern *p
         const int64_t row = (int64_t)i * b + v % b, column = (int64_t)pattern->column[k] * b + v / b;
         *next++ = row == column ? 5.5 * b : number(values, row, column);
       }
-  tap_need(context, karst_matrix_create(context, ROWS, b, pattern->start, pattern->column, value, KARST_COPY, &A),
-           "matrix");
-  return A;
+  return matrix_of(context, ROWS, b, pattern->start, pattern->column, value);
 }
 
 static karst_matrix *make_grid(karst_context *context, int b, int values)
@@ -59,12 +56,6 @@ static karst_matrix *make_grid(karst_context *context, int b, int values)
   struct pattern pattern = {0};
   make_pattern(true, &pattern);
   return make_matrix(context, &pattern, b, values);
-}
-
-static karst_solver *make_solver(karst_context *context, const tap_settings *options)
-{
-  karst_solver *solver = solver_of(context, options);
-  return solver;
 }
 
 /* The solution for a right-hand side that is always the same. */
@@ -117,8 +108,8 @@ static void check_sharing(karst_context *context, const tap_settings *options, c
   enum { MOST_ROWS = ROWS * LARGEST };
   static double expected[2][MOST_ROWS], found[2][MOST_ROWS];
   karst_matrix *A1 = make_matrix(context, pattern, b, 1), *A2 = make_matrix(context, pattern, b, 2);
-  karst_solver *first = make_solver(context, options), *full = make_solver(context, options);
-  karst_solver *second = make_solver(context, options);
+  karst_solver *first = solver_of(context, options), *full = solver_of(context, options);
+  karst_solver *second = solver_of(context, options);
   karst_analysis *analysis;
   karst_result result[2], other[2];
   karst_solver_info info[2];
@@ -132,8 +123,8 @@ static void check_sharing(karst_context *context, const tap_settings *options, c
   tap_need(context, karst_solver_setup_with(second, A2, analysis), "set-up with an analysis");
   karst_context_set_message(context, NULL, NULL);
   const bool told = report_the_same(full, second);
-  tap_need(context, karst_solver_get_info(full, &info[0]), "info");
-  tap_need(context, karst_solver_get_info(second, &info[1]), "info");
+  info[0] = info_of(full);
+  info[1] = info_of(second);
   karst_analysis_destroy(analysis);
   tap_need(context, solve(context, first, rows, &result[0], found[0]), "the first solve");
   karst_solver_destroy(first);
@@ -172,13 +163,10 @@ static void results_are_the_same(karst_context *context)
   make_pattern(false, &holed);
   for (int i = 0; i < 4 * 3 * 3; i++) {
     char what[128];
-    tap_settings options;
-    tap_settings_default(&options);
+    tap_settings options = settings_for(solvers[i % 5], preconds[i % 3]);
     options.ordering = orderings[i / 9];
     options.level = i / 3 % 3;
-    options.precond = preconds[i % 3];
     options.scale = scales[i / 2 % 3];
-    options.solver = solvers[i % 5];
     snprintf(what, sizeof what, "%s, %s, level %d, scale %s, %s", options.ordering, options.precond, options.level,
              options.scale, options.solver);
     if (!is_built(options.ordering)) {
@@ -195,11 +183,10 @@ static void ways_are_the_same(karst_context *context)
 {
   static const char *const ways[] = {"auto", "level", "dataflow", "jacobi"};
   struct pattern pattern = {0};
-  tap_settings options;
   make_pattern(true, &pattern);
   for (int w = 0; w < 4; w++)
     for (int b = 1; b <= LARGEST; b += 6) {
-      tap_settings_default(&options);
+      tap_settings options = settings_for(NULL, NULL);
       options.trisolve = ways[w];
       options.level = w % 2;
       check_sharing(context, &options, &pattern, b, ways[w]);
@@ -208,8 +195,7 @@ static void ways_are_the_same(karst_context *context)
     tap_skip("asynchronous sweeps of several threads have no bits of their own", "asynchronous sweeps");
     return;
   }
-  tap_settings_default(&options);
-  options.precond = "parilu";
+  tap_settings options = settings_for(NULL, "parilu");
   options.sweep_mode = "asynchronous";
   options.sweep_order = "blocks";
   options.sweep_block = 8;
@@ -218,25 +204,10 @@ static void ways_are_the_same(karst_context *context)
   check_sharing(context, &options, &pattern, 3, "asynchronous sweeps");
 }
 
-static karst_status succeed(karst_precond *p)
-{
-  (void)p;
-  return KARST_SUCCESS;
-}
-
-static karst_status copy(karst_precond *p, const karst_vector *r, karst_vector *z)
-{
-  (void)p;
-  return karst_vector_copy(r, z);
-}
-
-static void forget_nothing(karst_precond *p) { (void)p; }
-
 /* A method of the program's own, whose number is behind those of the library's. */
 static void register_copy(karst_context *context)
 {
-  static const karst_precond_method method = {
-      .name = "copy", .help = "z = r", .setup = succeed, .update = succeed, .apply = copy, .destroy = forget_nothing};
+  const karst_precond_method method = copying_method("copy");
   tap_need(context, karst_precond_register(context, &method), "method");
 }
 
@@ -248,19 +219,17 @@ static void others_may_differ(karst_context *context)
   register_copy(context);
   for (int i = 0; i < 7; i++) {
     static double expected[ROWS * 3], found[ROWS * 3];
-    tap_settings options;
     karst_analysis *analysis;
     karst_result result[2];
-    tap_settings_default(&options);
-    options.precond = preconds[i];
+    tap_settings options = settings_for(NULL, preconds[i]);
     karst_matrix *A = make_grid(context, 3, 1);
-    karst_solver *first = make_solver(context, &options);
+    karst_solver *first = solver_of(context, &options);
     options.scale = "block";
     options.solver = "fgmres";
     options.restart = 7;
     options.shift = 1e-3;
     options.sweeps = 3;
-    karst_solver *second = make_solver(context, &options), *full = make_solver(context, &options);
+    karst_solver *second = solver_of(context, &options), *full = solver_of(context, &options);
     tap_need(context, karst_solver_setup(first, A), "set-up");
     tap_need(context, karst_solver_get_analysis(first, &analysis), "analysis");
     tap_need(context, karst_solver_setup_with(second, A, analysis), "set-up with an analysis");
@@ -283,17 +252,15 @@ static void outcomes_are_not_shared(karst_context *context)
 {
   static double x[ROWS];
   struct pattern pattern = {0};
-  tap_settings options;
   karst_analysis *analysis;
   karst_result result[2];
   make_pattern(true, &pattern);
-  tap_settings_default(&options);
+  tap_settings options = settings_for(NULL, NULL);
   options.ordering = "rcm";
   static double zero[MOST];
-  karst_matrix *bad, *good = make_matrix(context, &pattern, 1, 1);
-  tap_need(context, karst_matrix_create(context, ROWS, 1, pattern.start, pattern.column, zero, KARST_COPY, &bad),
-           "a matrix of zeros");
-  karst_solver *first = make_solver(context, &options), *second = make_solver(context, &options);
+  karst_matrix *good = make_matrix(context, &pattern, 1, 1);
+  karst_matrix *bad = matrix_of(context, ROWS, 1, pattern.start, pattern.column, zero);
+  karst_solver *first = solver_of(context, &options), *second = solver_of(context, &options);
   tap_need(context, karst_solver_setup(first, bad), "set-up");
   tap_need(context, karst_solver_get_analysis(first, &analysis), "analysis");
   tap_need(context, karst_solver_setup_with(second, good, analysis), "set-up with an analysis");
@@ -314,7 +281,7 @@ static void refuse(karst_context *context, const tap_settings *options, const ka
 {
   static double x[ROWS * LARGEST];
   karst_result result;
-  karst_solver *solver = make_solver(context, options);
+  karst_solver *solver = solver_of(context, options);
   tap_need(context, karst_solver_setup(solver, own), "set-up");
   const karst_status status = karst_solver_setup_with(solver, A, analysis);
   const bool right = status == KARST_ERROR_ARGUMENT && strstr(karst_context_error(context), says);
@@ -326,9 +293,7 @@ static void refuse(karst_context *context, const tap_settings *options, const ka
 static void options_must_fit(karst_context *context, const karst_matrix *A, const karst_analysis *analysis,
                              const char *precond)
 {
-  tap_settings options;
-  tap_settings_default(&options);
-  options.precond = precond;
+  tap_settings options = settings_for(NULL, precond);
   options.level = 1;
   refuse(context, &options, A, A, analysis, "option level");
   options.level = 0;
@@ -377,11 +342,9 @@ static void mismatches_are_refused(karst_context *context)
   karst_matrix *C = make_matrix(context, &moved, 3, 1), *D = make_matrix(context, &whole, 1, 1);
   karst_matrix *small = matrix_from(context, "poisson2d:4x4", 0);
   for (int i = 0; i < 2; i++) {
-    tap_settings options;
     karst_analysis *analysis = (karst_analysis *)context, *none = analysis; /* anything that is not NULL */
-    tap_settings_default(&options);
-    options.precond = preconds[i];
-    karst_solver *first = make_solver(context, &options);
+    tap_settings options = settings_for(NULL, preconds[i]);
+    karst_solver *first = solver_of(context, &options);
     tap_ok(karst_solver_get_analysis(first, &analysis) == KARST_ERROR_ARGUMENT && !analysis &&
                strstr(karst_context_error(context), "not been set up"),
            "there is no analysis before set-up");
@@ -413,12 +376,11 @@ static void contexts_must_fit(void)
 {
   karst_context *context[2];
   karst_analysis *analysis;
-  tap_settings options;
-  tap_settings_default(&options);
-  tap_need(NULL, karst_context_create(NULL, &context[0]), "context");
-  tap_need(NULL, karst_context_create(NULL, &context[1]), "context");
+  tap_settings options = settings_for(NULL, NULL);
+  context[0] = tap_context();
+  context[1] = tap_context();
   karst_matrix *A = make_grid(context[0], 1, 1), *B = make_grid(context[1], 1, 1);
-  karst_solver *first = make_solver(context[0], &options);
+  karst_solver *first = solver_of(context[0], &options);
   tap_need(context[0], karst_solver_setup(first, A), "set-up");
   tap_need(context[0], karst_solver_get_analysis(first, &analysis), "analysis");
   refuse(context[1], &options, B, B, analysis, "the analysis belongs to another context");
@@ -467,19 +429,16 @@ static void threads_share(const char *precond, const char *trisolve)
 {
   static struct work work[THREADS];
   static double expected[THREADS][ROWS * 3];
-  karst_context *context;
   karst_analysis *analysis;
   karst_matrix *A[THREADS];
   karst_result result;
-  tap_settings options;
   pthread_t thread[THREADS];
-  tap_settings_default(&options);
-  options.precond = precond;
+  tap_settings options = settings_for(NULL, precond);
   options.ordering = "rcm";
   options.level = 1;
   options.trisolve = trisolve;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
-  karst_solver *first = make_solver(context, &options);
+  karst_context *context = tap_context();
+  karst_solver *first = solver_of(context, &options);
   for (int t = THREADS; t-- > 0;) {
     A[t] = make_grid(context, 3, t);
     tap_need(context, karst_solver_setup(first, A[t]), "set-up");
@@ -543,9 +502,7 @@ int main(void)
   threads_share("paric", "auto");
   threads_share("dilu", "auto");
   for (int i = 0; i < 5; i++) {
-    tap_settings options;
-    tap_settings_default(&options);
-    options.precond = preconds[i];
+    tap_settings options = settings_for(NULL, preconds[i]);
     options.ordering = "rcm";
     options.scale = "diagonal";
     options.level = 1;

@@ -131,12 +131,11 @@ static bool all_sound(const struct work *work, const double *expected, size_t ro
 
 static void one_context(void)
 {
-  karst_context *context;
   karst_matrix *A;
   pthread_barrier_t barrier;
   struct work work[THREADS];
   double *expected;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   pthread_barrier_init(&barrier, NULL, THREADS);
   prepare(context, work, &A, &expected);
   for (int t = 0; t < THREADS; t++) {

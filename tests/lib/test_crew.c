@@ -163,10 +163,8 @@ static karst_decision alternate(void *user, int iteration, double residual)
 /* Solves with this number of threads and returns the solution, which the caller frees. */
 static double *solve(int threads, bool changing)
 {
-  karst_context *context;
   karst_solver *solver;
-  karst_result result;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   tap_need(context, tap_set_threads(context, threads), "threads");
   karst_matrix *A = matrix_from(context, "blackoil:16x16x8", 0);
   const int64_t n = karst_matrix_rows(A);
@@ -175,7 +173,7 @@ static double *solve(int threads, bool changing)
   tap_need(context, karst_solver_create(context, NULL, &solver), "solver");
   if (changing) karst_solver_monitor(solver, alternate, context);
   tap_need(context, karst_solver_setup(solver, A), "setup");
-  tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+  const karst_result result = solved(solver, b, x);
   tap_need(context, solution ? karst_vector_get(x, n, solution) : KARST_ERROR_NO_MEMORY, "x");
   tap_ok(result.reason > 0 && result.iterations > 10, "a solve with %d threads%s", threads,
          changing ? ", then one, then all" : "");
@@ -217,9 +215,8 @@ static int count_threads(void)
  * has then. */
 static int analyse(const char *problem, karst_crew crew)
 {
-  karst_context *context;
   karst_ilu_pattern pattern;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   tap_need(context, karst_context_set_threads(context, 3), "threads");
   context->crew = crew;
   karst_matrix *A = matrix_from(context, problem, 0);

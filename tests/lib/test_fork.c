@@ -37,7 +37,7 @@ static struct system *begin(int threads, const char *precond)
   struct system *s = calloc(1, sizeof *s);
   karst_options *options;
   tap_need(NULL, s ? KARST_SUCCESS : KARST_ERROR_NO_MEMORY, "system");
-  tap_need(NULL, karst_context_create(NULL, &s->context), "context");
+  s->context = tap_context();
   karst_context_set_message(s->context, count_notes, s);
   tap_need(s->context, tap_set_threads(s->context, threads), "threads");
   tap_need(s->context, karst_gallery_create(s->context, "poisson2d:160x160", 0, &s->A, NULL), "matrix");

@@ -197,11 +197,10 @@ static void test_tables(void)
 
 int main(void)
 {
-  karst_context *context;
   if (access("/proc/self/fd", F_OK) != 0 || access("/dev/fd", F_OK) != 0)
     tap_skip_all("descriptors have no paths here");
   cli_need("solve");
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   karst_vector *vector = vector_of(context, 2, 1);
   test_descriptors(context, vector);
   test_offset(vector);

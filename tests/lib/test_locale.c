@@ -90,27 +90,17 @@ static void test_gallery(karst_context *context)
 /* The numbers of a solve's sentence, such as 3.076e-08. */
 static void test_sentence(karst_context *context)
 {
-  karst_options *options;
-  karst_solver *solver;
-  karst_result result;
-  karst_matrix *A = matrix_from(context, "poisson2d:5x5", 0);
-  karst_vector *b = vector_of(context, 25, 1), *x = vector_of(context, 25, 0);
+  struct problem p = problem_from(context, "poisson2d:5x5", 0, 0);
   for (int i = 0; i < 2; i++) {
-    tap_need(context, karst_options_create(context, &options), "options");
-    tap_need(context, karst_options_set(options, "max-iterations", i ? "1" : "100"), "max-iterations");
-    tap_need(context, karst_solver_create(context, options, &solver), "solver");
-    tap_need(context, karst_solver_setup(solver, A), "setup");
-    tap_need(context, karst_vector_fill(x, 0), "zero");
-    tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+    karst_solver *solver = solver_from(context, PAIRS("max-iterations", i ? "1" : "100"));
+    tap_need(context, karst_solver_setup(solver, p.A), "setup");
+    problem_solve(&p, solver);
     const char *told = strstr(karst_solver_explain(solver), "residual is ");
     tap_ok(told && told[12] != '\0' && told[13] == '.', "%s: %s", i ? "one that has not converged" : "a solve",
            karst_solver_explain(solver));
     karst_solver_destroy(solver);
-    karst_options_destroy(options);
   }
-  karst_vector_destroy(b);
-  karst_vector_destroy(x);
-  karst_matrix_destroy(A);
+  problem_destroy(&p);
 }
 
 static void keep(void *user, karst_message_kind kind, const char *text)
@@ -130,9 +120,8 @@ static void test_messages(karst_context *context)
 
 int main(void)
 {
-  karst_context *context;
   if (!choose_comma() || !has_comma()) tap_skip_all("no locale with a decimal comma can be had");
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   test_files(context);
   test_options(context);
   test_gallery(context);

@@ -98,7 +98,6 @@ static karst_matrix *awkward_matrix(karst_context *context, int b)
   enum { ROWS = 83 };
   static karst_index start[ROWS + 1], column[ROWS * ROWS];
   karst_index end = 0;
-  karst_matrix *A;
   for (karst_index i = 0; i < ROWS; i++) {
     bool full = i >= 9 && i <= 13, empty = i % 8 == 7 || i % 8 == 0;
     karst_index length = full ? ROWS : empty ? 0 : 1 + i % 6;
@@ -108,7 +107,7 @@ static karst_matrix *awkward_matrix(karst_context *context, int b)
   size_t entries = (size_t)end * (size_t)b * (size_t)b;
   double *value = calloc(entries, sizeof *value);
   for (size_t v = 0; v < entries; v++) value[v] = tap_random();
-  tap_need(context, karst_matrix_create(context, ROWS, b, start, column, value, KARST_COPY, &A), "awkward matrix");
+  karst_matrix *A = matrix_of(context, ROWS, b, start, column, value);
   free(value);
   return A;
 }
@@ -151,7 +150,7 @@ static void errors(karst_context *context)
   tap_ok(karst_matrix_create(context, 3, 1, NULL, column, value, KARST_COPY, &A) == KARST_ERROR_ARGUMENT, "no starts");
   tap_ok(karst_matrix_create(context, 3, 1, start, NULL, value, KARST_COPY, &A) == KARST_ERROR_ARGUMENT, "no columns");
   tap_ok(karst_matrix_create(context, 3, 1, start, column, NULL, KARST_COPY, &A) == KARST_ERROR_ARGUMENT, "no values");
-  tap_need(context, karst_matrix_create(context, 3, 1, start, column, value, KARST_COPY, &A), "create");
+  A = matrix_of(context, 3, 1, start, column, value);
   tap_ok(karst_matrix_convert(A, 0, &B) == KARST_ERROR_ARGUMENT && !B, "no conversion to block size 0");
   tap_ok(karst_matrix_update_values(A, NULL) == KARST_ERROR_ARGUMENT, "no update from NULL");
   karst_vector *short_vector = vector_of(context, 2, 0), *x = vector_of(context, 3, 0);
@@ -161,7 +160,7 @@ static void errors(karst_context *context)
   karst_vector_destroy(x);
   karst_matrix_destroy(A);
   const karst_index hollow[] = {0, 1, 1, 2};
-  tap_need(context, karst_matrix_create(context, 3, 1, hollow, column + 3, value, KARST_COPY, &A), "hollow matrix");
+  A = matrix_of(context, 3, 1, hollow, column + 3, value);
   tap_ok(karst_matrix_check_diagonal(A) == KARST_ERROR_MATRIX &&
              strcmp(karst_context_error(context), "block row 0 has no diagonal entry") == 0,
          "the missing diagonal is named");
@@ -176,8 +175,7 @@ static void updates(karst_context *context)
 {
   const karst_index start[] = {0, 1, 2}, column[] = {0, 1};
   double value[] = {2, 3}, changed[] = {5, 7}, y[2];
-  karst_matrix *A;
-  tap_need(context, karst_matrix_create(context, 2, 1, start, column, value, KARST_COPY, &A), "create");
+  karst_matrix *A = matrix_of(context, 2, 1, start, column, value);
   karst_vector *x = vector_of(context, 2, 1), *product = vector_of(context, 2, 0);
   value[0] = 100;
   tap_need(context, karst_matrix_multiply(A, x, product), "multiply");

@@ -19,14 +19,11 @@ static const char large[] = "poisson3d:64x20x20";
 static karst_status solve(karst_context *context, void *user)
 {
   const struct settings *settings = user;
-  tap_settings options;
   karst_matrix *A = NULL;
   karst_vector *b = NULL, *x = NULL;
   karst_solver *solver = NULL;
   karst_result result;
-  tap_settings_default(&options);
-  options.solver = settings->solver;
-  options.precond = settings->precond;
+  tap_settings options = settings_for(settings->solver, settings->precond);
   options.ordering = settings->ordering;
   options.scale = settings->scale;
   options.level = settings->gallery == large ? 0 : 1;
@@ -76,33 +73,22 @@ static karst_status files(karst_context *context, void *user)
 static void solving_allocates_nothing(const struct settings *settings, const char *what)
 {
   struct failing_allocator memory = {0};
-  karst_allocator allocator = failing_allocator(&memory);
-  karst_context *context;
-  karst_solver *solver;
-  karst_result result;
-  tap_settings options;
-  tap_settings_default(&options);
-  options.solver = settings->solver;
-  options.precond = settings->precond;
+  tap_settings options = settings_for(settings->solver, settings->precond);
   options.ordering = settings->ordering;
   options.scale = settings->scale;
   options.max_iterations = 20;
-  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  karst_context *context = failing_context(&memory);
   tap_need(context, tap_set_threads(context, settings->threads), "threads");
-  karst_matrix *A = matrix_from(context, settings->gallery, 0);
-  karst_vector *b = vector_of(context, karst_matrix_rows(A), 1), *x = vector_of(context, karst_matrix_rows(A), 0);
-  tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
-  long before = memory.calls;
+  struct problem p = problem_from(context, settings->gallery, 0, 0);
+  karst_solver *solver = problem_solver(&p, &options);
+  const long before = memory.calls;
   for (int i = 0; i < 3; i++) {
     tap_need(context, karst_solver_update(solver), "update");
-    tap_need(context, karst_vector_fill(x, 0), "start");
-    tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+    problem_solve(&p, solver);
   }
   tap_ok(memory.calls == before, "%s: update and solve allocate nothing", what);
   karst_solver_destroy(solver);
-  karst_vector_destroy(b);
-  karst_vector_destroy(x);
-  karst_matrix_destroy(A);
+  problem_destroy(&p);
   karst_context_destroy(context);
   tap_ok(memory.outstanding == 0, "all memory is released");
 }
@@ -129,10 +115,9 @@ static void no_solve_allocates(int threads)
 /* Checks that the sweeps of the large problem do run in parallel. */
 static void sweeps_are_parallel(void)
 {
-  karst_context *context;
   karst_ilu_pattern pattern;
   karst_schedule schedule;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   karst_matrix *A = matrix_from(context, large, 0);
   karst_index n = karst_matrix_block_rows(A);
   tap_need(context, karst_ilu_symbolic(context, n, karst_matrix_row_start(A), karst_matrix_column(A), 0, &pattern),

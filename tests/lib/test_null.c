@@ -263,7 +263,7 @@ static void contexts(struct objects *o)
 static void run(karst_context *context)
 {
   struct objects made = {.context = context}, *o = &made;
-  tap_need(context, karst_matrix_create(context, 2, 1, start, column, value, KARST_COPY, &o->A), "matrix");
+  o->A = matrix_of(context, 2, 1, start, column, value);
   o->x = vector_of(context, 2, 1);
   o->y = vector_of(context, 2, 0);
   tap_need(context, karst_options_create(context, &o->options), "options");

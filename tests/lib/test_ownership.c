@@ -55,19 +55,17 @@ static void a_forgotten_change_is_noticed(karst_context *context)
   }
   for (int c = 0; c < 3; c++) {
     double value[BLOCKS];
-    tap_settings options;
     karst_vector *inside;
-    karst_result result;
     tridiagonal(3, value);
     karst_matrix *A = make_matrix(context, value, KARST_REFERENCE);
-    tap_settings_default(&options);
+    tap_settings options = settings_for(NULL, NULL);
     options.ordering = copies[c][0];
     options.scale = copies[c][1];
     karst_vector *b = vector_of(context, ROWS, 0), *x = vector_of(context, ROWS, 0);
     tap_need(context, karst_vector_wrap(context, ROWS, value + 2, &inside), "vector");
     tap_need(context, karst_vector_fill(b, 1), "b");
     karst_solver *solver = solver_set_up(context, &options, A);
-    tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+    karst_result result = solved(solver, b, x);
     tap_ok(karst_solver_solve(solver, b, inside, &result) == KARST_ERROR_ARGUMENT,
            "a solution inside the values that the matrix refers to is refused");
     tridiagonal(64, value);
@@ -77,7 +75,7 @@ static void a_forgotten_change_is_noticed(karst_context *context)
            karst_context_error(context));
     tap_need(context, karst_matrix_values_changed(A), "values changed");
     tap_need(context, karst_solver_update(solver), "update");
-    tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+    result = solved(solver, b, x);
     tap_ok(result.reason > 0 && tap_residual(A, b, x) <= options.rtol * sqrt(ROWS),
            "the solver works after the change is reported");
     karst_solver_destroy(solver);
@@ -162,7 +160,7 @@ static void stale_values_are_refused(karst_context *context, bool told)
   tap_need(context, karst_matrix_residual(A, b, x, r, &norm), "residual");
   tap_ok(norm < 1e-13, "a tridiagonal matrix has exact factors, here those of the new values (%.1e)", norm);
   tap_need(context, karst_vector_fill(x, 0), "start");
-  tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+  result = solved(solver, b, x);
   tap_need(context, karst_matrix_residual(A, b, x, r, &norm), "residual");
   tap_ok(result.reason > 0 && norm < 1e-7, "and the solver solves with them (%.1e)", norm);
   karst_precond_destroy(precond);
@@ -251,12 +249,10 @@ static void unknown_ownership(karst_context *context)
 static void allocations(void)
 {
   struct failing_allocator memory = {0};
-  karst_allocator allocator = failing_allocator(&memory);
-  karst_context *context;
   double value[BLOCKS], other[BLOCKS];
   tridiagonal(3, value);
   tridiagonal(4, other);
-  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  karst_context *context = failing_context(&memory);
   karst_matrix *A = make_matrix(context, value, KARST_REFERENCE);
   memory.fail_at = memory.calls + 1;
   tap_ok(karst_matrix_update_values(A, other) == KARST_ERROR_NO_MEMORY, "no memory for values of its own");

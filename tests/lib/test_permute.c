@@ -6,6 +6,7 @@
 
 #include "cpu/cpu.h"
 #include "tests/support/failing_allocator.h"
+#include "tests/support/memory_apart.h"
 #include "tests/support/patterns.h"
 #include "tests/support/problem.h"
 
@@ -191,19 +192,7 @@ static void test_values(karst_context *context)
   }
 }
 
-/* The CPU's operations, called those of a device with a memory of its own, which alone has a permuted pattern. */
-static karst_status place_apart(karst_context *context, const void *host, size_t bytes, const char *what, void **memory)
-{
-  karst_status status = context->backend->allocate(context, bytes ? bytes : 1, what, memory);
-  return status ? status : context->backend->upload(context, *memory, host, bytes);
-}
-
-static karst_status view_apart(karst_context *context, const void *memory, size_t bytes, const char *what, void **host)
-{
-  karst_status status = karst_allocate(context, host, (int64_t)bytes, 1, what);
-  return status ? status : context->backend->download(context, *host, memory, bytes);
-}
-
+/* The operations of a device whose memory alone has a permuted pattern. */
 static karst_status move_apart(karst_context *context, int64_t count, karst_index *host, karst_index **memory)
 {
   void *placed = NULL;
@@ -226,12 +215,9 @@ static karst_status permute_apart(karst_context *context, const karst_matrix *A,
 
 /* Whether set-up with a preconditioner leaves the pattern of an ordered matrix in device memory, from where it comes to
  * the host when it is asked for. */
-static bool stays_apart(karst_context *context, const karst_matrix *A, const char *const options[][2])
+static bool stays_apart(karst_context *context, const karst_matrix *A, const char *const *options)
 {
-  karst_solver *solver;
-  karst_options *set = options_of(context, PAIRS("ordering", "rcm"));
-  for (; (*options)[0]; options++) tap_need(context, karst_options_set(set, (*options)[0], (*options)[1]), "option");
-  tap_need(context, karst_solver_create(context, set, &solver), "solver");
+  karst_solver *solver = solver_from(context, options);
   tap_need(context, karst_solver_setup(solver, A), "setup");
   const karst_matrix *ordered = solver->system.matrix;
   const bool apart = !ordered->row_start && !ordered->column;
@@ -240,22 +226,20 @@ static bool stays_apart(karst_context *context, const karst_matrix *A, const cha
       !same(context, ordered->blocks, ordered->device_column, column))
     tap_ok(false, "an ordered pattern that comes to the host is that of the device");
   karst_solver_destroy(solver);
-  karst_options_destroy(set);
   return apart;
 }
 
 /* A preconditioner that does not look at the pattern leaves it where it is; jacobi looks at it. */
 static void test_apart(karst_context *context)
 {
-  static const char *const none[][2] = {{"precond", "none"}, {NULL, NULL}};
-  static const char *const jacobi[][2] = {{"precond", "jacobi"}, {NULL, NULL}};
-  static const char *const neither[][2] = {{"precond", "two-stage"}, {"first", "none"}, {"second", "none"}, {NULL}};
-  static const char *const second[][2] = {{"precond", "two-stage"}, {"first", "none"}, {"second", "jacobi"}, {NULL}};
+  static const char *const none[] = {"ordering", "rcm", "precond", "none", NULL};
+  static const char *const jacobi[] = {"ordering", "rcm", "precond", "jacobi", NULL};
+  static const char *const neither[] = {"ordering", "rcm",    "precond", "two-stage", "first",
+                                        "none",     "second", "none",    NULL};
+  static const char *const second[] = {"ordering", "rcm",    "precond", "two-stage", "first",
+                                       "none",     "second", "jacobi",  NULL};
   const struct karst_backend *backend = context->backend;
-  struct karst_backend apart = *karst_backends[0];
-  apart.host_memory = false;
-  apart.place = place_apart;
-  apart.view = view_apart;
+  struct karst_backend apart = backend_apart();
   apart.permute = permute_apart;
   if (backend->host_memory) context->backend = &apart;
   karst_matrix *A = tap_random_matrix(context, 100, 2, 3, 1);

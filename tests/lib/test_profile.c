@@ -11,9 +11,7 @@ static void counts_calls(karst_context *context)
     int products, applies, more;
   } method[] = {{"cg", 1, 1, 0}, {"gmres", 1, 1, 1}, {"fgmres", 1, 1, 0}, {"bicgstab", 2, 2, 0}};
   for (size_t i = 0; i < sizeof method / sizeof *method; i++) {
-    tap_settings settings;
-    tap_settings_default(&settings);
-    settings.solver = method[i].solver;
+    tap_settings settings = settings_for(method[i].solver, NULL);
     settings.restart = 100;
     struct problem p = problem_from(context, "poisson2d:20x20", 0, 0);
     karst_solver *solver = problem_solver(&p, &settings);
@@ -35,9 +33,7 @@ static void counts_calls(karst_context *context)
 /* A preconditioner of two stages has a row, and each stage one. */
 static void counts_stages(karst_context *context)
 {
-  tap_settings settings;
-  tap_settings_default(&settings);
-  settings.precond = "two-stage";
+  tap_settings settings = settings_for(NULL, "two-stage");
   struct problem p = problem_from(context, "deadoil:6x5x4", 0, 0);
   karst_solver *solver = problem_solver(&p, &settings);
   const int iterations = solve_profiled(&p, solver, "two-stage");
@@ -65,10 +61,7 @@ static void counts_stages(karst_context *context)
 /* cg on the unknowns that rrb leaves has operations of its own. */
 static void counts_reduced(karst_context *context)
 {
-  tap_settings settings;
-  tap_settings_default(&settings);
-  settings.solver = "cg";
-  settings.precond = "rrb";
+  tap_settings settings = settings_for("cg", "rrb");
   struct problem p = problem_from(context, "jump2d:40x40", 0, 0);
   karst_solver *solver = problem_solver(&p, &settings);
   const int iterations = solve_profiled(&p, solver, "rrb");
@@ -88,8 +81,7 @@ static void counts_reduced(karst_context *context)
  * are compared on the way combine the basis, but fill nothing. */
 static void counts_scaled(karst_context *context)
 {
-  tap_settings settings;
-  tap_settings_default(&settings);
+  tap_settings settings = settings_for(NULL, NULL);
   settings.scale = "diagonal";
   settings.restart = 100;
   struct problem p = problem_from(context, "jump2d:20x20", 0, 0);
@@ -104,18 +96,12 @@ static void counts_scaled(karst_context *context)
   problem_destroy(&p);
 }
 
-static karst_status multiply(void *user, const karst_vector *x, karst_vector *y)
-{
-  return karst_matrix_multiply(user, x, y);
-}
-
 static void counts_operator(karst_context *context)
 {
-  tap_settings settings;
-  tap_settings_default(&settings);
+  tap_settings settings = settings_for(NULL, NULL);
   struct problem p = problem_from(context, "poisson2d:12x12", 0, 0);
   karst_solver *solver = problem_solver(&p, &settings);
-  tap_need(context, karst_solver_set_operator(solver, multiply, p.A), "the operator");
+  tap_need(context, karst_solver_set_operator(solver, multiply_by_matrix, p.A), "the operator");
   const int iterations = solve_profiled(&p, solver, "an operator");
   tap_ok(calls_of(context, "operator") > iterations &&
              calls_of(context, "operator") == calls_of(context, "matrix product"),
@@ -128,14 +114,14 @@ static void counts_operator(karst_context *context)
 static void counts_bytes(karst_context *context)
 {
   enum { N = 1000 };
-  double norm, dot;
+  double dot;
   karst_matrix *A = matrix_from(context, "poisson2d:40x25", 0);
   karst_vector *x = vector_of(context, N, 0), *y = vector_of(context, N, 0);
   tap_need(context, karst_context_profile(context, 1), "profile");
   tap_need(context, karst_vector_copy(x, y), "copy");
   tap_need(context, karst_vector_copy(x, y), "copy");
   tap_need(context, karst_vector_fill(x, 1), "fill");
-  tap_need(context, karst_vector_norm(x, &norm), "norm");
+  vector_norm(x);
   tap_need(context, karst_vector_dot(x, y, &dot), "dot");
   tap_need(context, karst_vector_add(2, x, y), "add");
   tap_need(context, karst_vector_scale(2, x), "scale");
@@ -156,8 +142,7 @@ static void counts_bytes(karst_context *context)
 /* Set-up with an ordering permutes the pattern once, and an update permutes the values alone. */
 static void counts_permutation(karst_context *context)
 {
-  tap_settings settings;
-  tap_settings_default(&settings);
+  tap_settings settings = settings_for(NULL, NULL);
   settings.ordering = "rcm";
   struct problem p = problem_from(context, "poisson2d:40x25", 0, 0);
   karst_solver *solver = problem_solver(&p, &settings);
@@ -175,19 +160,16 @@ static void counts_permutation(karst_context *context)
 /* Times are those of operations alone, and all of them fit into the time that has passed. */
 static void adds_up(karst_context *context)
 {
-  tap_settings settings;
   karst_profile row;
-  karst_solver_info info;
   double sum = 0;
   bool sane = true;
-  tap_settings_default(&settings);
-  settings.precond = "two-stage";
+  tap_settings settings = settings_for(NULL, "two-stage");
   struct problem p = problem_from(context, "deadoil:8x8x4", 0, 0);
   karst_solver *solver = problem_solver(&p, &settings);
   tap_need(context, karst_context_profile(context, 1), "profile");
   problem_solve(&p, solver);
   tap_need(context, karst_context_profile(context, 0), "no profile");
-  tap_need(context, karst_solver_get_info(solver, &info), "info");
+  const karst_solver_info info = info_of(solver);
   for (size_t i = 0; karst_context_profile_row(context, i, &row); i++) {
     sane = sane && row.calls > 0 && row.seconds >= 0 && row.bytes >= 0 && *row.name;
     sum += row.seconds;

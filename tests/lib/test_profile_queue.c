@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static karst_status accept(karst_precond *precond)
-{
-  (void)precond;
-  return KARST_SUCCESS;
-}
-
 static struct karst_backend queued;
 static double device_clock, wrong_marks;
 static long marks, marks_made, marks_allowed;
@@ -106,20 +100,16 @@ static void destroy_jacobi(karst_precond *precond) { karst_precond_destroy(karst
 static void divides_queued_time(karst_context *context)
 {
   long copies = 0;
-  const karst_precond_method method = {.name = "slow",
-                                       .help = "slow",
-                                       .user = &copies,
-                                       .setup = accept,
-                                       .update = make_jacobi,
-                                       .apply = apply_slowly,
-                                       .destroy = destroy_jacobi};
-  karst_precond *precond;
+  karst_precond_method method = copying_method("slow");
+  method.user = &copies;
+  method.update = make_jacobi;
+  method.apply = apply_slowly;
+  method.destroy = destroy_jacobi;
   if (!context->backend->host_memory) return;
   play_queue(context);
   tap_need(context, karst_precond_register(context, &method), "register");
-  karst_options *options = options_of(context, PAIRS("precond", "slow"));
   karst_matrix *A = matrix_from(context, "poisson2d:4x4", 0);
-  tap_need(context, karst_precond_create(context, options, A, &precond), "precond");
+  karst_precond *precond = precond_from(context, PAIRS("precond", "slow"), A);
   karst_vector *r = vector_of(context, 16, 0), *z = vector_of(context, 16, 0);
   tap_need(context, karst_context_profile(context, 1), "profile");
   tap_ok(marks > 2, "marks are made at the beginning");
@@ -148,14 +138,12 @@ static void divides_queued_time(karst_context *context)
   karst_vector_destroy(r);
   karst_precond_destroy(precond);
   karst_matrix_destroy(A);
-  karst_options_destroy(options);
 }
 
 /* A context that is destroyed with a profile on gives back its marks. */
 static void gives_marks_back(void)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   play_queue(context);
   tap_need(context, karst_context_profile(context, 1), "profile");
   karst_context_destroy(context);

@@ -11,8 +11,7 @@
 static void switches(karst_context *context)
 {
   karst_profile row = {.name = "none"};
-  tap_settings settings;
-  tap_settings_default(&settings);
+  tap_settings settings = settings_for(NULL, NULL);
   const struct karst_backend *backend = context->backend;
   tap_ok(!karst_context_profile_row(context, 0, &row) && strcmp(row.name, "none") == 0, "there are no rows at first");
   tap_ok(karst_context_profile(context, 0) == KARST_SUCCESS, "what is not on can be switched off");
@@ -54,14 +53,6 @@ static void ends_with_the_device(karst_context *context)
 
 /* ---- a registered method, and operations within it ---- */
 
-static karst_status accept(karst_precond *precond)
-{
-  (void)precond;
-  return KARST_SUCCESS;
-}
-
-static void forget(karst_precond *precond) { (void)precond; }
-
 static karst_status apply_and_switch(karst_precond *precond, const karst_vector *r, karst_vector *z)
 {
   karst_status *answer = karst_precond_user(precond);
@@ -78,17 +69,11 @@ static karst_decision stop_profile(void *user, int iteration, double residual)
 
 static void within_a_solve(karst_context *context)
 {
-  tap_settings settings;
   karst_status answer = KARST_SUCCESS;
-  const karst_precond_method method = {.name = "switcher",
-                                       .help = "switches",
-                                       .user = &answer,
-                                       .setup = accept,
-                                       .update = accept,
-                                       .apply = apply_and_switch,
-                                       .destroy = forget};
-  tap_settings_default(&settings);
-  settings.precond = "switcher";
+  karst_precond_method method = copying_method("switcher");
+  method.user = &answer;
+  method.apply = apply_and_switch;
+  tap_settings settings = settings_for(NULL, "switcher");
   tap_need(context, karst_precond_register(context, &method), "register");
   struct problem p = problem_from(context, "poisson2d:8x8", 0, 0);
   karst_solver *solver = problem_solver(&p, &settings);
@@ -107,32 +92,20 @@ static void within_a_solve(karst_context *context)
   problem_destroy(&p);
 }
 
-static karst_status apply(karst_precond *precond, const karst_vector *r, karst_vector *z)
-{
-  (void)precond;
-  return karst_vector_copy(r, z);
-}
-
 /* More names than there are rows: the last row has the others. */
 static void has_enough_rows(karst_context *context)
 {
   enum { METHODS = 200 };
   static char names[METHODS][16];
-  karst_options *options;
-  karst_precond *precond;
   karst_profile row, last = {.name = ""};
   int64_t updates = 0;
-  tap_need(context, karst_options_create(context, &options), "options");
   karst_matrix *A = matrix_from(context, "poisson2d:4x4", 0);
   tap_need(context, karst_context_profile(context, 1), "profile");
   for (int i = 0; i < METHODS; i++) {
     snprintf(names[i], sizeof names[i], "method%d", i);
-    const karst_precond_method method = {
-        .name = names[i], .help = "one of many", .setup = accept, .update = accept, .apply = apply, .destroy = forget};
+    const karst_precond_method method = copying_method(names[i]);
     tap_need(context, karst_precond_register(context, &method), "register");
-    tap_need(context, karst_options_set(options, "precond", names[i]), "precond");
-    tap_need(context, karst_precond_create(context, options, A, &precond), "precond");
-    karst_precond_destroy(precond);
+    karst_precond_destroy(precond_from(context, PAIRS("precond", names[i]), A));
   }
   size_t rows = 0;
   for (; karst_context_profile_row(context, rows, &row); rows++) {
@@ -143,7 +116,6 @@ static void has_enough_rows(karst_context *context)
              last.calls >= 2 * METHODS - (int64_t)(rows - 1) && updates > 10,
          "%zu rows, and %lld calls of other operations", rows, (long long)last.calls);
   karst_matrix_destroy(A);
-  karst_options_destroy(options);
 }
 
 enum { THREADS = 4, TIMES = 2000 };
@@ -163,7 +135,7 @@ static void in_threads(void)
   karst_context *context;
   pthread_t thread[THREADS];
   int started = 0;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  context = tap_context();
   tap_need(context, karst_context_profile(context, 1), "profile");
   while (started < THREADS && pthread_create(&thread[started], NULL, copy_often, context) == 0) started++;
   for (int t = 0; t < started; t++) pthread_join(thread[t], NULL);
@@ -177,11 +149,8 @@ static void in_threads(void)
 static void without_memory(void)
 {
   struct failing_allocator memory = {0};
-  karst_allocator allocator = failing_allocator(&memory);
-  karst_context *context;
-  tap_settings settings;
-  tap_settings_default(&settings);
-  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  tap_settings settings = settings_for(NULL, NULL);
+  karst_context *context = failing_context(&memory);
   const struct karst_backend *backend = context->backend;
   memory.fail_at = memory.calls + 1;
   tap_ok(karst_context_profile(context, 1) == KARST_ERROR_NO_MEMORY && context->backend == backend &&

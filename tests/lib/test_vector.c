@@ -228,10 +228,9 @@ static void refused(karst_context *context, karst_status status, const char *wor
 /* The arguments do not fit together. test_overlap.c tests arguments that are missing or overlap. */
 static void public_errors(karst_context *context)
 {
-  karst_context *other;
   karst_vector *three, *two = make_pair(context, 1, 2), *foreign;
   double dot = 7, values[2];
-  tap_need(NULL, karst_context_create(NULL, &other), "context");
+  karst_context *other = tap_context();
   foreign = make_pair(other, 3, 4);
   three = vector_of(context, 3, 0);
   refused(context, karst_vector_dot(three, two, &dot), "length 3 and 2", "dot");
@@ -255,12 +254,10 @@ static void public_errors(karst_context *context)
 /* Computes a sum whose rounding depends on the order of additions. */
 static double delicate_sum(int threads, double *dot)
 {
-  karst_context *context;
-  double norm;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   tap_need(context, tap_set_threads(context, threads), "threads");
   karst_vector *x = vector_random(context, 300007, 2385);
-  tap_need(context, karst_vector_norm(x, &norm), "norm");
+  const double norm = vector_norm(x);
   karst_vector *y = vector_random(context, 300007, 2386);
   tap_need(context, karst_vector_dot(x, y, dot), "dot");
   karst_vector_destroy(x);
@@ -271,8 +268,7 @@ static double delicate_sum(int threads, double *dot)
 
 static bool have_threads(void)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   bool have = tap_set_threads(context, 2) == KARST_SUCCESS;
   karst_context_destroy(context);
   return have;
@@ -314,11 +310,9 @@ static karst_status count_download(karst_context *context, void *to, const void 
 static karst_survey survey(bool host_memory, size_t limit, int64_t n, const double *x)
 {
   struct failing_allocator memory = {0};
-  karst_allocator allocator = failing_allocator(&memory);
   struct karst_backend device = *karst_backends[0];
-  karst_context *context;
   karst_survey found;
-  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  karst_context *context = failing_context(&memory);
   device.host_memory = host_memory;
   device.download = count_download;
   context->backend = &device;
@@ -362,9 +356,8 @@ static void device_names(void)
     const char *name;
     int number;
   } known[] = {{"cpu", 0}, {"cuda", 0}, {"cuda:0", 0}, {"cuda:12", 12}};
-  karst_context *context;
   int number;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
     tap_ok(karst_context_set_device(context, unknown[i]) == KARST_ERROR_OPTION &&
                strstr(karst_context_error(context), "is unknown: cpu, cuda or cuda:N, N from 0 to 999"),
