@@ -119,7 +119,6 @@ static void test_blocks(karst_context *context)
 int main(void)
 {
   char line[2048];
-  karst_context *context;
   entry e;
   const char *index = tap_matrix_path("INDEX.tsv");
   FILE *stream = index ? fopen(index, "r") : NULL;
@@ -127,7 +126,7 @@ int main(void)
     tap_skip_all("the real matrices are absent; KARST_MATRICES can say where they are");
     return 0;
   }
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   while (fgets(line, sizeof line, stream))
     if (parse_line(line, &e)) test_entry(context, &e);
   fclose(stream);

@@ -214,8 +214,7 @@ static void test_names(karst_context *context)
 
 int main(void)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   test_padding(context);
   test_binary(context);
   check_filter(context, ".xz", xz, sizeof xz);

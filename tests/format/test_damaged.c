@@ -172,8 +172,7 @@ static void test_random_changes(karst_context *context)
 
 int main(void)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   test_binary(context);
   test_compressed(context);
   test_archives(context);

@@ -215,8 +215,7 @@ static void test_commands(void)
 
 int main(void)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   karst_context_set_message(context, keep, NULL);
   test_order(context);
   test_random(context);

@@ -336,8 +336,7 @@ static void test_archive(karst_context *context)
 
 int main(void)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   test_examples(context);
   test_block_size(context);
   test_numbers();

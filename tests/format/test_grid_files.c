@@ -267,8 +267,7 @@ static void test_device(karst_context *context)
 int main(void)
 {
   char market[] = "memory.mtx", binary[] = "memory.kbsr";
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   test_text(context);
   test_refused_text(context);
   test_versions(context);

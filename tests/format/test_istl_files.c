@@ -164,9 +164,7 @@ static void test_stored(karst_context *context)
 int main(void)
 {
   struct failing_allocator memory = {0};
-  karst_allocator allocator = failing_allocator(&memory);
-  karst_context *context;
-  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  karst_context *context = failing_context(&memory);
   test_lists(context);
   test_long_list(context);
   test_dumps(context);

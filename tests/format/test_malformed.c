@@ -199,11 +199,9 @@ static void test_arguments(karst_context *context)
 static void test_leaks(void)
 {
   struct failing_allocator memory = {0};
-  karst_allocator allocator = failing_allocator(&memory);
-  karst_context *context;
   karst_matrix *matrix;
   karst_vector *vector;
-  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  karst_context *context = failing_context(&memory);
   tap_need(context, karst_context_set_duplicates(context, KARST_DUPLICATES_REFUSE), "duplicates");
   for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)
     karst_matrix_read(context, tap_write("bad.mtx", matrices[i].text, -1), 0, &matrix);
@@ -215,8 +213,7 @@ static void test_leaks(void)
 
 int main(void)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   test_texts(context);
   test_files(context);
   test_arguments(context);

@@ -220,8 +220,7 @@ static void test_signals(karst_context *context)
 
 int main(void)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   karst_vector *vector = vector_of(context, 1000, 0);
   snprintf(folder, sizeof folder, "%s", tap_scratch("folder"));
   *strrchr(folder, '/') = '\0';

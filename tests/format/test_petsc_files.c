@@ -358,9 +358,7 @@ static void test_memory(karst_context *context, struct failing_allocator *memory
 int main(void)
 {
   struct failing_allocator memory = {0};
-  karst_allocator allocator = failing_allocator(&memory);
-  karst_context *context;
-  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  karst_context *context = failing_context(&memory);
   for (int width = 4; width <= 8; width += 4) {
     test_read(context, width);
     test_changed(context, width);

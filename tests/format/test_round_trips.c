@@ -82,8 +82,7 @@ static void test_special_trips(karst_context *context)
 {
   const karst_index row_start[] = {0, 4, 4, 8, 8}, column[] = {0, 1, 2, 3, 0, 1, 2, 3}, none[] = {0, 0, 0, 0, 0};
   const double value[] = {1.0 / 3, -0.0, 4.9406564584124654e-324, DBL_MAX, -DBL_MIN, 0.1, 1e-300, 9007199254740993.0};
-  karst_matrix *matrix;
-  tap_need(context, karst_matrix_create(context, 4, 1, row_start, column, value, KARST_COPY, &matrix), "matrix");
+  karst_matrix *matrix = matrix_of(context, 4, 1, row_start, column, value);
   round_trips(context, matrix, "extreme values and empty rows");
   karst_matrix_destroy(matrix);
   tap_need(context, karst_matrix_create(context, 4, 3, none, NULL, NULL, KARST_COPY, &matrix), "matrix");
@@ -165,9 +164,9 @@ static void test_vector_trips(karst_context *context)
     } else {
       tap_need(context, status, file);
       tap_need(context, karst_vector_read(context, tap_scratch(file), &read), file);
-      tap_need(context, karst_vector_norm(vector, &length), "norm");
+      length = vector_norm(vector);
       tap_need(context, karst_vector_add(-1, vector, read), "difference");
-      tap_need(context, karst_vector_norm(read, &norm), "norm");
+      norm = vector_norm(read);
       tap_ok(norm == 0 && karst_vector_length(read) == lengths[i / 2] && (length > 0) == (lengths[i / 2] > 0),
              "a vector of %lld through %s", (long long)lengths[i / 2], file);
       karst_vector_destroy(read);
@@ -273,8 +272,7 @@ static void test_memory(void)
   char tar[2048], path[512];
   long size = add_member(tar, "m/m.mtx", GENERAL "1 1 1\n1 1 1\n");
   snprintf(path, sizeof path, "%s", tap_scratch("memory.tar.gz"));
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   write_gzip(context, path, tar, size);
   karst_context_destroy(context);
   fail_each_allocation(read_archive, path, "an archive");
@@ -294,8 +292,7 @@ static void test_device(karst_context *context)
 
 int main(void)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   test_round_trips(context);
   test_special_trips(context);
   test_shuffled(context);
