@@ -302,8 +302,7 @@ static void test_block_size(karst_context *context)
 int main(void)
 {
   tap_each_device(test_entries, "entries");
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   test_structure(context);
   test_block_size(context);
   test_file(context);

@@ -141,8 +141,7 @@ static void test_shortage(void)
 
 int main(void)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   test_errors(context);
   test_arguments(context);
   karst_context_destroy(context);

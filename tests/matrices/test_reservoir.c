@@ -443,8 +443,7 @@ static void test_reservoir(karst_context *context, const char *file, const karst
 
 int main(void)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   for (int phases = 2; phases <= 3; phases++)
     for (int impermeable = 0; impermeable < 2; impermeable++)
       for (int repeat = 0; repeat < 3; repeat++) {

@@ -207,8 +207,7 @@ int main(void)
   cli_need("solve");
   tap_each_device(test_problem, "problem");
   tap_each_device(test_order, "order");
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   test_errors(context);
   karst_context_destroy(context);
   fail_each_allocation(make_all, spec, spec);
