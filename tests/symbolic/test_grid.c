@@ -44,7 +44,7 @@ static karst_matrix *make(karst_context *context, karst_index nx, karst_index ny
   }
   double *value = tap_memory(k, sizeof *value);
   karst_matrix *matrix;
-  tap_need(context, karst_matrix_create(context, n, 1, A.start, A.column, value, KARST_COPY, &matrix), "matrix");
+  matrix = matrix_of(context, n, 1, A.start, A.column, value);
   free(value);
   pattern_free(&A);
   return matrix;
@@ -181,7 +181,6 @@ static void test_find(karst_context *context)
 /* Several grids fit these patterns, and a rule decides. */
 static void test_ambiguous(karst_context *context)
 {
-  karst_matrix *A;
   const karst_index layers[3] = {3, 2, 2};
   struct pattern P = pattern_empty(12, 84);
   double value[84] = {0};
@@ -191,7 +190,7 @@ static void test_ambiguous(karst_context *context)
       if (i / 6 == j / 6 && coupled(layers, i, j, FACES)) P.column[k++] = j;
     P.start[i + 1] = k;
   }
-  tap_need(context, karst_matrix_create(context, 12, 1, P.start, P.column, value, KARST_COPY, &A), "matrix");
+  karst_matrix *A = matrix_of(context, 12, 1, P.start, P.column, value);
   tap_ok(!karst_matrix_find_grid(A) && has_grid(A, 3, 4, 1, NULL), "layers without a coupling are one layer");
   tap_ok(!karst_matrix_set_grid(A, 3, 2, 2) && !karst_matrix_check_grid(A, NULL),
          "two layers fit this pattern as well");
@@ -364,8 +363,7 @@ static void test_device(karst_context *context)
 
 int main(void)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   test_maps(context);
   test_large_maps(context);
   test_find(context);

@@ -168,8 +168,7 @@ static void test_ground(karst_context *context)
 
 int main(void)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   if (strstr(karst_build_features(), "OpenMP"))
     test_threads(context);
   else

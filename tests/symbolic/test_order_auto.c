@@ -4,6 +4,7 @@
 #include "tests/support/cli.h"
 #include "solver/auto/order.h"
 #include "tests/support/machines.h"
+#include "tests/support/named_values.h"
 #include "tests/support/problem.h"
 
 #include <string.h>
@@ -88,15 +89,6 @@ static void test_needs(karst_context *context)
   }
 }
 
-/* The text of the solver's report, "" where there is none. */
-static const char *text_of(const karst_solver *solver, const char *name)
-{
-  karst_value value;
-  for (size_t i = 0; karst_solver_report(solver, i, &value); i++)
-    if (strcmp(value.name, name) == 0 && value.text) return value.text;
-  return "";
-}
-
 static int count_iterations(const struct problem *p, karst_solver *solver)
 {
   const karst_result result = problem_solve(p, solver);
@@ -128,14 +120,14 @@ static void test_solver(karst_context *context)
     struct problem p = problem_from(context, expected[i].spec, 0, 0);
     tap_need(context, karst_solver_setup(chosen, p.A), "setup");
     tap_need(context, karst_solver_setup(fixed, p.A), "setup");
-    tap_ok(strcmp(text_of(chosen, "ordering_used"), wanted) == 0 && *text_of(chosen, "ordering_reason"),
+    tap_ok(strcmp(tap_solver_text(chosen, "ordering_used"), wanted) == 0 && *tap_solver_text(chosen, "ordering_reason"),
            "%s, %s %s: %s, %s", expected[i].spec, expected[i].option, expected[i].value,
-           text_of(chosen, "ordering_used"), text_of(chosen, "ordering_reason"));
+           tap_solver_text(chosen, "ordering_used"), tap_solver_text(chosen, "ordering_reason"));
     const int iterations = count_iterations(&p, chosen);
     tap_ok(iterations > 0 && iterations == count_iterations(&p, fixed), "it takes the same %d iterations", iterations);
-    tap_ok(!*text_of(fixed, "ordering_used"), "a solver that was told its ordering chooses none");
+    tap_ok(!*tap_solver_text(fixed, "ordering_used"), "a solver that was told its ordering chooses none");
     tap_need(context, karst_solver_update(chosen), "update");
-    tap_ok(strcmp(text_of(chosen, "ordering_used"), wanted) == 0, "an update keeps the order");
+    tap_ok(strcmp(tap_solver_text(chosen, "ordering_used"), wanted) == 0, "an update keeps the order");
     karst_solver_destroy(chosen);
     karst_solver_destroy(fixed);
     problem_destroy(&p);
@@ -149,12 +141,13 @@ static void test_again(karst_context *context)
   struct problem p = problem_from(context, "poisson2d:50x50", 0, 0), q = problem_from(context, "poisson2d:12x12", 0, 0);
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
   const bool host = karst_context_is_host(context);
-  tap_ok(strcmp(text_of(solver, "ordering_used"), host ? "natural" : "tiles") == 0, "a large matrix");
+  tap_ok(strcmp(tap_solver_text(solver, "ordering_used"), host ? "natural" : "tiles") == 0, "a large matrix");
   tap_need(context, karst_solver_setup(solver, q.A), "setup");
-  tap_ok(strcmp(text_of(solver, "ordering_used"), "natural") == 0 && count_iterations(&q, solver) > 0,
+  tap_ok(strcmp(tap_solver_text(solver, "ordering_used"), "natural") == 0 && count_iterations(&q, solver) > 0,
          "then a small one");
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
-  tap_ok(strcmp(text_of(solver, "ordering_used"), host ? "natural" : "tiles") == 0 && count_iterations(&p, solver) > 0,
+  tap_ok(strcmp(tap_solver_text(solver, "ordering_used"), host ? "natural" : "tiles") == 0 &&
+             count_iterations(&p, solver) > 0,
          "and the large one again");
   karst_solver_destroy(solver);
   problem_destroy(&p);
@@ -173,13 +166,14 @@ static void test_analysis(karst_context *context)
     tap_need(context, karst_solver_setup(made, p.A), "setup");
     tap_need(context, karst_solver_get_analysis(made, &analysis), "analysis");
     const karst_status status = karst_solver_setup_with(automatic, p.A, analysis);
-    const char *used = strcmp(orderings[i], "auto") == 0 ? text_of(made, "ordering_used") : orderings[i];
+    const char *used = strcmp(orderings[i], "auto") == 0 ? tap_solver_text(made, "ordering_used") : orderings[i];
     if (strcmp(used, "rcm") == 0) {
       tap_ok(status == KARST_ERROR_ARGUMENT, "auto never stands for rcm: %s", karst_context_error(context));
     } else {
-      tap_ok(!status && strcmp(text_of(automatic, "ordering_used"), used) == 0 &&
+      tap_ok(!status && strcmp(tap_solver_text(automatic, "ordering_used"), used) == 0 &&
                  count_iterations(&p, automatic) == count_iterations(&p, made),
-             "auto takes the order of an analysis with %s: %s", orderings[i], text_of(automatic, "ordering_used"));
+             "auto takes the order of an analysis with %s: %s", orderings[i],
+             tap_solver_text(automatic, "ordering_used"));
       const bool tiles = strcmp(used, "tiles") == 0;
       tap_ok(karst_solver_setup_with(other, p.A, analysis) == (tiles ? KARST_ERROR_ARGUMENT : KARST_SUCCESS),
              tiles ? "but not with tiles of another size" : "whatever the size of tiles would be");
@@ -245,8 +239,7 @@ static void test_commands(void)
 
 int main(void)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   test_rules(context);
   test_needs(context);
   test_options(context);

@@ -158,24 +158,14 @@ static karst_status estimate(karst_context *context, void *user)
 /* A dense row and column at the start: factors of level 1 are full, unless an order puts them last. */
 static karst_matrix *make_arrow(karst_context *context, karst_index n)
 {
-  karst_matrix *A;
-  karst_index *start, *column, end = 0;
-  double *value;
-  tap_need(context, karst_allocate(context, &start, n + 1, sizeof *start, "an arrow"), "row starts");
-  tap_need(context, karst_allocate(context, &column, 3 * n, sizeof *column, "an arrow"), "columns");
-  tap_need(context, karst_allocate(context, &value, 3 * n, sizeof *value, "an arrow"), "values");
-  for (karst_index i = 0; i < n; i++) {
-    start[i] = end;
-    for (karst_index j = 0; j < (i > 0 ? 1 : n); j++) column[end++] = j;
-    if (i > 0) column[end++] = i;
-  }
-  start[n] = end;
-  for (karst_index k = 0; k < end; k++) value[k] = k == 0 ? 2 * (double)n : 1;
-  for (karst_index i = 1; i < n; i++) value[start[i + 1] - 1] = 2;
-  tap_need(context, karst_matrix_create(context, n, 1, start, column, value, KARST_COPY, &A), "arrow");
-  karst_release(context, start);
-  karst_release(context, column);
-  karst_release(context, value);
+  struct pattern arrow = pattern_arrow(n);
+  double *value = tap_memory(arrow.start[n], sizeof *value);
+  for (karst_index i = 0; i < n; i++)
+    for (karst_index k = arrow.start[i]; k < arrow.start[i + 1]; k++)
+      value[k] = arrow.column[k] != i ? 1 : i > 0 ? 2 : 2 * (double)n;
+  karst_matrix *A = pattern_matrix(context, &arrow, 1, value);
+  free(value);
+  pattern_free(&arrow);
   return A;
 }
 
@@ -184,14 +174,10 @@ static void test_too_large(void)
 {
   enum { ROWS = 2000, LARGE = 20000, SPARE = 1 << 20 };
   struct failing_allocator memory = {0};
-  karst_allocator allocator = failing_allocator(&memory);
-  karst_context *context;
-  karst_solver *solver;
   karst_order_cost cost;
-  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  karst_context *context = failing_context(&memory);
   karst_matrix *A = make_arrow(context, ROWS);
-  karst_options *options = options_of(context, PAIRS("ordering", "colour", "level", "1"));
-  tap_need(context, karst_solver_create(context, options, &solver), "solver");
+  karst_solver *solver = solver_from(context, PAIRS("ordering", "colour", "level", "1"));
   tap_need(context, karst_solver_setup(solver, A), "setup");
   memory.limit = memory.bytes + SPARE;
   const karst_status status = karst_solver_order_cost(solver, &cost);
@@ -205,7 +191,6 @@ static void test_too_large(void)
   tap_ok(!karst_solver_order_cost(solver, &cost) && cost.levels == 2 && cost.natural_levels == 0,
          "but for 2^28 blocks of one row nobody is kept waiting");
   karst_solver_destroy(solver);
-  karst_options_destroy(options);
   karst_matrix_destroy(large);
   karst_matrix_destroy(A);
   karst_context_destroy(context);
@@ -213,9 +198,8 @@ static void test_too_large(void)
 
 int main(void)
 {
-  karst_context *context;
   bool pay = false;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   test_measured(context);
   test_levels(context);
   test_colours(context);

@@ -365,8 +365,7 @@ static void test_order_of_solver(karst_context *context)
 
 int main(void)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   tap_ok(find("natural") && !find("natural")->compute, "natural needs nothing computed");
   test_bandwidth(context);
   test_components(context);

@@ -118,8 +118,7 @@ static karst_status run_schedule(karst_context *context, void *user)
 
 int main(void)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   test_random(context);
   check_grid(context, 40, 30, 30, 0, 2, 59);  /* a run is a line of cells, and levels are those of 30x30 lines */
   check_grid(context, 40, 30, 30, 0, 1, 1);   /* one thread: the plain sweep */

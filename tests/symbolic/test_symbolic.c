@@ -268,8 +268,7 @@ static bool is_bounded(karst_context *context, const struct pattern *A)
 static void test_least(karst_context *context)
 {
   enum { ROWS = 300 };
-  struct pattern arrow = pattern_empty(ROWS, 3 * ROWS);
-  karst_index end = 0;
+  struct pattern arrow = pattern_arrow(ROWS);
   double least;
   int wrong = 0;
   for (int c = 0; c < 40; c++) {
@@ -278,11 +277,6 @@ static void test_least(karst_context *context)
     pattern_free(&A);
   }
   tap_ok(wrong == 0, "random patterns: factors have as many blocks as one row makes");
-  for (karst_index i = 0; i < ROWS; i++) {
-    for (karst_index j = 0; j < ROWS; j++)
-      if (i == 0 || j == 0 || i == j) arrow.column[end++] = j;
-    arrow.start[i + 1] = end;
-  }
   tap_need(context, karst_ilu_least_blocks(context, ROWS, arrow.start, arrow.column, &least), "bound");
   tap_ok(least == (double)(ROWS - 1) * (ROWS - 2), "an arrow of %d rows makes %g blocks", ROWS, least);
   pattern_free(&arrow);
@@ -292,10 +286,8 @@ static void test_least(karst_context *context)
 static void test_memory(void)
 {
   struct failing_allocator memory = {0};
-  karst_allocator allocator = failing_allocator(&memory);
-  karst_context *context;
   struct pattern A = pattern_grid(30, 30, 30);
-  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  karst_context *context = failing_context(&memory);
   size_t before = memory.bytes;
   karst_ilu_pattern pattern;
   memory.peak = before;
@@ -550,8 +542,7 @@ static karst_status run_permute(karst_context *context, void *user)
 
 int main(void)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   test_fill_rule(context);
   test_join(context);
   test_hub(context);

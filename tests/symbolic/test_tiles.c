@@ -9,21 +9,8 @@ static const karst_index sizes[] = {1, 2, 7, 64, 1000};
 
 static void test_random(karst_context *context)
 {
-  int wrong = 0;
-  for (int c = 0; c < 100; c++) {
-    struct pattern A = pattern_random(c < 4 ? c : 1 + (karst_index)tap_random_index(90), c % 4 == 0   ? 0
-                                                                                         : c % 4 == 1 ? 0.005
-                                                                                                      : 0.04);
-    karst_ordering_pattern pattern = tiled_pattern(context, &A);
-    pattern.distance = 1 + c / 4 % 4;
-    pattern.settings.tile_size = (int)sizes[c % 5];
-    const char *fault = tiled_fault("tiles", &pattern, sizes[c % 5]);
-    if (fault)
-      tap_note("%ld rows, tiles of %d, distance %d: %s", (long)A.n, (int)sizes[c % 5], pattern.distance, fault);
-    wrong += fault != NULL;
-    pattern_free(&A);
-  }
-  tap_ok(wrong == 0, "random patterns: tiles of one colour are independent in ILU(k), k = 0 to 3");
+  tap_ok(tiled_count_faults(context, "tiles", 100, sizes) == 0,
+         "random patterns: tiles of one colour are independent in ILU(k), k = 0 to 3");
 }
 
 static void test_grids(karst_context *context)
@@ -300,13 +287,12 @@ static void test_growth(karst_context *context)
            "permute");
   double *value = tap_memory(start[ROWS], sizeof *value);
   for (int strong = 0; strong < 2; strong++) {
-    karst_matrix *A;
     for (karst_index i = 0; i < ROWS; i++)
       for (karst_index k = start[i]; k < start[i + 1]; k++) {
         const karst_index apart = shuffle[column[k]] - shuffle[i];
         value[k] = apart == 0 ? 300 : strong && (apart == WIDTH || apart == -WIDTH) ? -100 : -1;
       }
-    tap_need(context, karst_matrix_create(context, ROWS, 1, start, column, value, KARST_COPY, &A), "matrix");
+    karst_matrix *A = matrix_of(context, ROWS, 1, start, column, value);
     karst_ordering_pattern pattern = {
         .context = context, .block_rows = ROWS, .row_start = start, .column = column, .matrix = A, .distance = 1};
     pattern.settings.tile_size = 36;
@@ -358,13 +344,11 @@ static void test_iterations(karst_context *context)
 
 static karst_solver *make_solver(karst_context *context, const char *ordering, int tile_size, int level)
 {
-  tap_settings settings;
-  tap_settings_default(&settings);
+  tap_settings settings = settings_for(NULL, NULL);
   settings.ordering = ordering;
   settings.tile_size = tile_size;
   settings.level = level;
-  karst_solver *solver = solver_of(context, &settings);
-  return solver;
+  return solver_of(context, &settings);
 }
 
 static void test_cost(karst_context *context)
@@ -442,8 +426,7 @@ static void test_stages(karst_context *context)
 
 int main(void)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   test_random(context);
   test_grids(context);
   test_chess(context);
