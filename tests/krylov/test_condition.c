@@ -1,23 +1,14 @@
 /* test_condition.c - the extreme eigenvalues of M^-1 A that cg reports are those of the Lanczos process. */
 
 #include "krylov/lanczos.h"
+#include "tests/support/named_values.h"
 #include "tests/support/patterns.h"
 #include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double pi = 3.14159265358979323846;
-
-/* The value of a name in the solver's report, or a NaN. */
-static double value_of(const karst_solver *solver, const char *name)
-{
-  karst_value value;
-  for (size_t i = 0; karst_solver_report(solver, i, &value); i++)
-    if (strcmp(value.name, name) == 0) return value.number;
-  return NAN;
-}
 
 static bool is_near(double a, double b, double tolerance) { return fabs(a - b) <= tolerance * fabs(b); }
 
@@ -36,10 +27,7 @@ static karst_matrix *make_laplacian(karst_context *context, karst_index n)
 
 static karst_solver *make_solver(const struct problem *p, const char *precond, double rtol)
 {
-  tap_settings settings;
-  tap_settings_default(&settings);
-  settings.solver = "cg";
-  settings.precond = precond;
+  tap_settings settings = settings_for("cg", precond);
   settings.rtol = rtol;
   return problem_solver(p, &settings);
 }
@@ -54,10 +42,11 @@ static void test_known(karst_context *context)
   struct problem system = problem_of(context, make_laplacian(context, N), tap_seed());
   for (int p = 0; p < 3; p++) {
     karst_solver *solver = make_solver(&system, preconds[p], 1e-13);
-    tap_ok(isnan(value_of(solver, "condition_number")), "%s: nothing is known before the first solve", preconds[p]);
+    tap_ok(tap_solver_number(solver, "condition_number") == -1, "%s: no condition number before the first solve",
+           preconds[p]);
     const karst_result result = problem_solve(&system, solver);
-    const double min = value_of(solver, "eigenvalue_min"), max = value_of(solver, "eigenvalue_max");
-    const double condition = value_of(solver, "condition_number");
+    const double min = tap_solver_number(solver, "eigenvalue_min"), max = tap_solver_number(solver, "eigenvalue_max");
+    const double condition = tap_solver_number(solver, "condition_number");
     const bool exact = scale[p] == 0; /* the factors of a tridiagonal matrix are complete */
     tap_ok(result.reason > 0 && is_near(min, exact ? 1 : least / scale[p], 1e-6) &&
                is_near(max, exact ? 1 : largest / scale[p], 1e-6) && is_near(condition, max / min, 1e-14),
@@ -66,13 +55,14 @@ static void test_known(karst_context *context)
     tap_need(context, karst_vector_fill(system.b, 0), "b");
     problem_solve(&system, solver);
     tap_need(context, karst_vector_fill_random(system.b, tap_seed()), "b");
-    tap_ok(isnan(value_of(solver, "condition_number")), "%s: a solve without an iteration tells none", preconds[p]);
+    tap_ok(tap_solver_number(solver, "condition_number") == -1, "%s: none after a solve without an iteration",
+           preconds[p]);
     karst_solver_destroy(solver);
   }
   problem_destroy(&system);
 }
 
-/* What the preconditioner reports comes first, and stays. */
+/* The values of the preconditioner come first, and remain. */
 static void test_report(karst_context *context)
 {
   struct problem p = problem_of(context, make_laplacian(context, 60), tap_seed());
@@ -82,10 +72,10 @@ static void test_report(karst_context *context)
   while (karst_solver_report(solver, before, &value)) before++;
   problem_solve(&p, solver);
   while (karst_solver_report(solver, after, &value)) after++;
-  tap_ok(before > 0 && after == before + 3 && isfinite(value_of(solver, "levels_lower")),
+  tap_ok(before > 0 && after == before + 3 && tap_solver_number(solver, "levels_lower") > 0,
          "cg adds 3 values to the %d of iluk", (int)before);
   tap_ok(karst_solver_report(solver, 0, NULL) == 0 && karst_solver_report(NULL, 0, &value) == 0,
-         "and there is no report without a place or a solver");
+         "there is no report without a place for the value or a solver");
   karst_solver_destroy(solver);
   problem_destroy(&p);
 }
@@ -109,10 +99,10 @@ static void test_bisection(void)
   diagonal[0] = 1e-200;
   diagonal[1] = -3e100;
   karst_lanczos_extremes(2, diagonal, beside, &least, &largest);
-  tap_ok(is_near(least, -3e100, 1e-14) && is_near(largest, 1e-200, 1e-14), "of very different sizes");
+  tap_ok(is_near(least, -3e100, 1e-14) && is_near(largest, 1e-200, 1e-14), "eigenvalues of very different sizes");
   diagonal[1] = NAN;
   karst_lanczos_extremes(2, diagonal, beside, &least, &largest);
-  tap_ok(isnan(least) && isnan(largest), "a matrix with a NaN has none");
+  tap_ok(isnan(least) && isnan(largest), "a matrix with a NaN has no eigenvalues");
 }
 
 int main(void)

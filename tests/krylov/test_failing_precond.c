@@ -55,12 +55,9 @@ enum { VARIANTS = sizeof variants / sizeof variants[0] };
 /* Makes a solver with a target at the level of rounding, so that solves restart and go on as refinement. */
 static karst_solver *make_solver(const struct problem *s, const struct variant *variant, const char *precond)
 {
-  tap_settings options;
-  tap_settings_default(&options);
-  options.solver = variant->solver;
+  tap_settings options = settings_for(variant->solver, precond);
   options.side = variant->side;
   options.scale = variant->scale;
-  options.precond = precond;
   options.ordering = "rcm";
   options.restart = 4;
   options.rtol = 3e-16;
@@ -86,8 +83,8 @@ static void test_failing_applies(karst_context *context)
 {
   struct problem s = problem_from(context, "poisson2d:7x6", 1, 3);
   const size_t bytes = (size_t)s.n * sizeof(double);
-  double *undisturbed = malloc(bytes), *found = malloc(bytes), start, claimed;
-  tap_need(context, karst_vector_norm(s.b, &start), "norm");
+  double *undisturbed = malloc(bytes), *found = malloc(bytes), claimed;
+  const double start = vector_norm(s.b);
   script.varies = false;
   for (int v = 0; v < VARIANTS; v++) {
     karst_solver *solver = make_solver(&s, &variants[v], "jacobi");
@@ -149,12 +146,6 @@ struct turns {
   int calls;
 };
 
-static karst_status turn_setup(karst_precond *p)
-{
-  (void)p;
-  return KARST_SUCCESS;
-}
-
 static karst_status turn_apply(const karst_precond *p, const double *r, double *z)
 {
   struct turns *turns = p->data;
@@ -172,13 +163,12 @@ static karst_status turn_apply(const karst_precond *p, const double *r, double *
 }
 
 static const struct karst_precond_ops turn_ops = {
-    .name = "turns", .setup = turn_setup, .update = turn_setup, .apply = turn_apply};
+    .name = "turns", .setup = precond_succeed, .update = precond_succeed, .apply = turn_apply};
 
 static struct turns make_turns(const struct problem *s)
 {
   struct turns turns = {.calls = 0};
-  tap_settings options;
-  tap_settings_default(&options);
+  tap_settings options = settings_for(NULL, NULL);
   tap_need(s->context, tap_precond_create(s->context, &options, s->A, &turns.iluk), "iluk");
   options.precond = "jacobi";
   options.max_iterations = 3;
@@ -205,11 +195,9 @@ static karst_status solve_in_turns(const struct problem *s, const char *solver, 
   struct turns turns = make_turns(s);
   karst_precond precond = {
       .ops = &turn_ops, .context = s->context, .A = s->A, .data = &turns, .varies = varies, .block_row = -1};
-  tap_settings options;
   karst_krylov_limits limits;
   karst_krylov *krylov;
-  tap_settings_default(&options);
-  options.solver = solver;
+  tap_settings options = settings_for(solver, NULL);
   options.orthogonalise = orthogonalise;
   options.restart = 20;
   options.max_iterations = 300;
@@ -230,10 +218,10 @@ static void test_turns(karst_context *context)
       {"fgmres", "auto"}, {"fgmres", "once"}, {"fgmres", "twice"}, {"orthomin", "auto"}, {"richardson", "auto"}};
   static const char *const fixed[] = {"gmres", "bicgstab", "cg"};
   struct problem s = problem_from(context, "convdiff:9x8x7", 1, 3);
-  double norm, target;
+  double target;
   int iterations = 0;
   karst_result result;
-  tap_need(context, karst_vector_norm(s.b, &norm), "norm");
+  const double norm = vector_norm(s.b);
   target = 1e-10 * norm;
   for (int i = 0; i < 5; i++) {
     tap_need(context, solve_in_turns(&s, flexible[i][0], flexible[i][1], true, target, &result), flexible[i][0]);
@@ -264,12 +252,9 @@ static void test_varying_in_a_solver(karst_context *context)
                                             {"fgmres", "right", "block"},      {"orthomin", "right", "none"},
                                             {"orthomin", "right", "diagonal"}, {"orthomin", "right", "block"}};
   struct problem s = problem_from(context, "blackoil:6x5x4", 1, 3);
-  double norm;
-  tap_need(context, karst_vector_norm(s.b, &norm), "norm");
+  const double norm = vector_norm(s.b);
   for (int v = 0; v < 6; v++) {
-    tap_settings options;
-    tap_settings_default(&options);
-    options.solver = flexible[v].solver;
+    tap_settings options = settings_for(flexible[v].solver, NULL);
     options.scale = flexible[v].scale;
     options.ordering = "rcm";
     karst_solver *solver = problem_solver(&s, &options);
@@ -294,13 +279,10 @@ static void test_memory(karst_context *context)
   struct problem s = problem_from(context, "poisson2d:30x30", 1, 3);
   int64_t memory[2], vectors = RESTART * s.n * (int64_t)sizeof(double);
   for (int i = 0; i < 2; i++) {
-    tap_settings options;
-    karst_solver_info info;
-    tap_settings_default(&options);
-    options.solver = solvers[i];
+    tap_settings options = settings_for(solvers[i], NULL);
     options.restart = RESTART;
     karst_solver *solver = problem_solver(&s, &options);
-    tap_need(context, karst_solver_get_info(solver, &info), "info");
+    const karst_solver_info info = info_of(solver);
     memory[i] = info.memory;
     karst_solver_destroy(solver);
   }
@@ -322,9 +304,7 @@ static void test_all(karst_context *context)
 static void test_leaks(void)
 {
   struct failing_allocator memory = {.fail_at = 0};
-  karst_allocator allocator = failing_allocator(&memory);
-  karst_context *context;
-  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  karst_context *context = failing_context(&memory);
   test_failing_applies(context);
   karst_context_destroy(context);
   tap_ok(memory.outstanding == 0, "solves that fail leak nothing");

@@ -20,7 +20,7 @@ struct judge {
   int at;
   double enough;
   int decision;
-  int last; /* iteration that it heard of */
+  int last; /* the last iteration for which it was called */
 };
 
 static karst_decision judge(void *user, int iteration, double residual)
@@ -34,10 +34,7 @@ static struct judge decide(int decision, int at) { return (struct judge){at, -1,
 
 static karst_solver *make_solver(const struct problem *p, const char *solver, const struct way *way, int max_iterations)
 {
-  tap_settings settings;
-  tap_settings_default(&settings);
-  settings.solver = solver;
-  settings.precond = "jacobi";
+  tap_settings settings = settings_for(solver, "jacobi");
   settings.ordering = way->ordering;
   settings.scale = way->scale;
   settings.side = strcmp(solver, "gmres") == 0 ? way->side : "right";
@@ -56,7 +53,7 @@ static double *solve(const struct problem *p, karst_solver *solver, double start
   return vector_on_host(p->x);
 }
 
-/* What a monitor ends after AT iterations is the x that the iteration limit would have left, in every bit. */
+/* A solve that a monitor ends after AT iterations leaves the x of a solve with that iteration limit, in every bit. */
 static void test_iterate(const struct problem *p, const char *name, const struct way *way)
 {
   static const struct {
@@ -89,7 +86,7 @@ static void test_iterate(const struct problem *p, const char *name, const struct
   karst_solver_destroy(limited);
 }
 
-/* The start is all that there is at iteration 0, and it stays. */
+/* A decision at iteration 0 leaves the start as it is. */
 static void test_start(const struct problem *p, const char *name, const struct way *way)
 {
   karst_solver *solver = make_solver(p, name, way, 1000);
@@ -108,13 +105,12 @@ static void test_start(const struct problem *p, const char *name, const struct w
   karst_solver_destroy(solver);
 }
 
-/* A test of the caller's own: the reason is that of the targets where they are met as well. */
+/* Where the caller's own test and a target are met at once, the reason is that of the target. */
 static void test_targets(const struct problem *p, const char *name)
 {
   karst_solver *solver = make_solver(p, name, &ways[0], 1000);
-  double norm;
   karst_result result;
-  tap_need(p->context, karst_vector_norm(p->b, &norm), "norm");
+  const double norm = vector_norm(p->b);
   struct judge loose = {-1, 1e-4 * norm, KARST_ACCEPT, -1}, tight = {-1, 1e-10 * norm, KARST_STOP, -1};
   karst_solver_monitor(solver, judge, &loose);
   result = problem_solve(p, solver);
@@ -123,17 +119,17 @@ static void test_targets(const struct problem *p, const char *name)
          "%s: a looser test of the caller's: %.2e", name, result.relative_residual);
   karst_solver_monitor(solver, judge, &tight);
   result = problem_solve(p, solver);
-  tap_ok(result.reason == KARST_CONVERGED_RTOL, "%s: what meets rtol has converged by it, whatever is decided: %s",
-         name, karst_reason_text(result.reason));
+  tap_ok(result.reason == KARST_CONVERGED_RTOL, "%s: rtol is met, whatever the monitor decides: %s", name,
+         karst_reason_text(result.reason));
   tap_need(p->context, karst_solver_set_tolerances(solver, 1e-10, 2 * norm, 1000), "atol");
   struct judge first = decide(KARST_STOP, 0);
   karst_solver_monitor(solver, judge, &first);
   result = problem_solve(p, solver);
-  tap_ok(result.reason == KARST_CONVERGED_ATOL && result.iterations == 0, "%s: and so by atol", name);
+  tap_ok(result.reason == KARST_CONVERGED_ATOL && result.iterations == 0, "%s: likewise atol", name);
   karst_solver_destroy(solver);
 }
 
-/* Neither of the decisions: a mistake in the program. */
+/* A value that is none of the decisions is an error of the program. */
 static void test_no_decision(const struct problem *p, const char *name, const struct way *way)
 {
   karst_solver *solver = make_solver(p, name, way, 1000);
@@ -146,8 +142,7 @@ static void test_no_decision(const struct problem *p, const char *name, const st
     tap_ok(strstr(karst_context_error(p->context), "the monitor returned 9") && result.reason == KARST_SOUND &&
                result.iterations == at && fabs(result.residual - residual) <= 1e-10 * residual,
            "%s, %s, %s: %s", name, way->ordering, way->scale, karst_context_error(p->context));
-    double norm;
-    tap_need(p->context, karst_vector_norm(p->b, &norm), "norm");
+    const double norm = vector_norm(p->b);
     tap_ok(at > 0 ? residual < norm : residual == norm || fabs(residual / norm - 1) < 1e-14,
            "x is the best until then: %.3e of %.3e", residual, norm);
   }
@@ -155,34 +150,34 @@ static void test_no_decision(const struct problem *p, const char *name, const st
 }
 
 /* Changes the system during the solve, and accepts an iterate of the first system. */
-struct liar {
+struct change {
   karst_matrix *A;
   const double *value;
 };
 
-static karst_decision lie(void *user, int iteration, double residual)
+static karst_decision change(void *user, int iteration, double residual)
 {
-  struct liar *liar = user;
+  struct change *to = user;
   (void)residual;
-  if (iteration == AT) tap_need(NULL, karst_matrix_update_values(liar->A, liar->value), "new values");
+  if (iteration == AT) tap_need(NULL, karst_matrix_update_values(to->A, to->value), "new values");
   return iteration > AT ? KARST_ACCEPT : KARST_GO_ON;
 }
 
-/* An iterate that is worse than the start is not handed over, accepted or not. */
-static void test_lie(struct problem *p, const char *name)
+/* An iterate that is worse than the start is not returned, even if it was accepted. */
+static void test_worse_iterate(struct problem *p, const char *name)
 {
   double *value = values_on_host(p->A), *back = values_on_host(p->A);
   for (int64_t k = 0; k < karst_matrix_entries(p->A); k++) value[k] *= 100;
   karst_solver *solver = make_solver(p, name, &ways[0], 1000);
-  struct liar liar = {p->A, value};
+  struct change user = {p->A, value};
   karst_result result;
-  double norm, nonzero = 0;
-  karst_solver_monitor(solver, lie, &liar);
+  double nonzero = 0;
+  karst_solver_monitor(solver, change, &user);
   double *x = solve(p, solver, 0, KARST_SUCCESS, &result);
   for (int64_t i = 0; i < p->n; i++) nonzero += x[i] != 0;
-  tap_need(p->context, karst_vector_norm(p->b, &norm), "norm");
+  const double norm = vector_norm(p->b);
   tap_ok(result.reason == KARST_CONVERGED_MONITOR && nonzero == 0 && fabs(result.residual - norm) <= 1e-12 * norm,
-         "%s: the start where what was accepted is worse: %s", name, karst_solver_explain(solver));
+         "%s: the start is returned, as the accepted iterate is worse: %s", name, karst_solver_explain(solver));
   tap_need(p->context, karst_matrix_update_values(p->A, back), "old values");
   free(x);
   free(back);
@@ -190,24 +185,19 @@ static void test_lie(struct problem *p, const char *name)
   karst_solver_destroy(solver);
 }
 
-/* What is no number and factors that there are not come before any decision. */
+/* A NaN in the start and a singular block end the solve before any decision. */
 static void test_unfit(karst_context *context)
 {
-  static const karst_index start[] = {0, 2, 4}, column[] = {0, 1, 0, 1};
   static const double singular[] = {0, 1, 1, 2}, regular[] = {3, 1, 1, 2}, none[] = {NAN, 0};
   for (int bad = 0; bad < 2; bad++) {
     struct judge user = decide(KARST_ACCEPT, 0);
-    karst_matrix *A;
-    karst_solver *solver;
-    karst_result result;
-    tap_need(context, karst_matrix_create(context, 2, 1, start, column, bad ? regular : singular, KARST_COPY, &A), "A");
-    struct problem p = problem_of(context, A, 0);
+    struct problem p = problem_of(context, matrix_from_rows(context, 2, 1, bad ? regular : singular), 0);
+    karst_solver *solver = solver_from(context, PAIRS(NULL));
     if (bad) tap_need(context, karst_vector_set(p.x, 2, none), "x");
-    tap_need(context, karst_solver_create(context, NULL, &solver), "solver");
     karst_solver_monitor(solver, judge, &user);
     tap_need(context, karst_solver_setup(solver, p.A), "setup");
-    tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
-    tap_ok(result.reason == (bad ? KARST_NOT_FINITE : KARST_SINGULAR_BLOCK), "accepted all the same: %s",
+    const karst_result result = solved(solver, p.b, p.x);
+    tap_ok(result.reason == (bad ? KARST_NOT_FINITE : KARST_SINGULAR_BLOCK), "an accepting monitor changes nothing: %s",
            karst_reason_text(result.reason));
     karst_solver_destroy(solver);
     problem_destroy(&p);
@@ -224,7 +214,7 @@ static void test_all(karst_context *context)
       test_no_decision(&p, solvers[s], &ways[w]);
     }
     test_targets(&p, solvers[s]);
-    test_lie(&p, solvers[s]);
+    test_worse_iterate(&p, solvers[s]);
   }
   problem_destroy(&p);
   test_unfit(context);

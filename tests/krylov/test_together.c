@@ -112,7 +112,7 @@ static void products(karst_context *context)
   tap_need(context, karst_matrix_create(context, 0, 1, start, start, NULL, KARST_COPY, &A), "an empty matrix");
   check_product(context, A, "xy", 0);
   karst_matrix_destroy(A);
-  tap_need(context, karst_gallery_create(context, "poisson2d:1100x1000", 0, &A, NULL), "a large matrix");
+  A = matrix_from(context, "poisson2d:1100x1000", 0);
   check_product(context, A, "x", 0);
   check_product(context, A, "wy", 0);
   karst_matrix_destroy(A);
@@ -251,8 +251,7 @@ static void play_turn_stabilised(karst_context *context, int64_t n, const double
 /* Solves on a backend with the CPU's memory; returns x, which the caller frees. */
 static double *solve(const struct karst_backend *backend, const tap_settings *settings, karst_result *result)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   context->backend = backend;
   karst_matrix *A = matrix_from(context, "poisson2d:30x20", 0);
   const int64_t rows = karst_matrix_rows(A);
@@ -276,14 +275,12 @@ static void check_method(const char *solver, const char *norm, int max_iteration
 {
   enum { ROWS = 30 * 20 };
   struct karst_backend device = *karst_backends[0];
-  tap_settings settings;
   karst_result expected, found;
   device.multiply_dots = play_multiply_dots;
   device.step = play_step;
   device.turn = play_turn;
   device.turn_stabilised = play_turn_stabilised;
-  tap_settings_default(&settings);
-  settings.solver = solver;
+  tap_settings settings = settings_for(solver, NULL);
   settings.norm = norm;
   settings.max_iterations = max_iterations;
   double *one_by_one = solve(karst_backends[0], &settings, &expected);

@@ -17,10 +17,7 @@ struct limits {
 
 static karst_solver *make_solver(const struct problem *p, const char *name, struct limits limits)
 {
-  tap_settings options;
-  tap_settings_default(&options);
-  options.solver = name;
-  options.precond = "jacobi";
+  tap_settings options = settings_for(name, "jacobi");
   options.rtol = limits.rtol;
   options.atol = limits.atol;
   options.max_iterations = limits.max_iterations;
@@ -150,17 +147,14 @@ static void test_memory(void)
 {
   static const struct limits few = {1e-10, 0, 4}, many = {1e-10, 0, 1000}, loose = {1e-2, 1, 2};
   struct failing_allocator memory = {.fail_at = 0};
-  karst_allocator allocator = failing_allocator(&memory);
-  karst_context *context;
-  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  karst_context *context = failing_context(&memory);
   struct problem p = problem_from(context, "poisson2d:13x11", 1, 11);
   for (int s = 0; s < SOLVERS; s++) {
     karst_solver *solver = make_solver(&p, solvers[s], few);
-    karst_solver_info before, after;
     karst_result result;
     karst_status status = KARST_ERROR_NO_MEMORY;
     long wrong = 0, failures = 0;
-    tap_need(context, karst_solver_get_info(solver, &before), "info");
+    const karst_solver_info before = info_of(solver);
     for (; status != KARST_SUCCESS && failures < 100; failures += status != KARST_SUCCESS) {
       memory.fail_at = memory.calls + failures + 1;
       status = set(solver, many);
@@ -170,7 +164,7 @@ static void test_memory(void)
     }
     bool restarts =
         strcmp(solvers[s], "bicgstab") != 0 && strcmp(solvers[s], "cg") != 0 && strcmp(solvers[s], "richardson") != 0;
-    tap_need(context, karst_solver_get_info(solver, &after), "info");
+    const karst_solver_info after = info_of(solver);
     tap_ok(wrong == 0 && (failures > 0) == restarts && (after.memory > before.memory) == restarts &&
                solves_like_new(&p, solver, solvers[s], many, &result),
            "%s: %ld allocations for more iterations, and none that fails changes anything", solvers[s], failures);

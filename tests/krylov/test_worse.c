@@ -28,28 +28,17 @@ static bool couples(int i, int j)
 static karst_matrix *make_matrix(karst_context *context, int b, double eps, bool columns)
 {
   const int n = CELLS * b;
-  double dense[MOST][MOST] = {{0}}, value[5 * CELLS * 9];
-  karst_index start[CELLS + 1] = {0}, column[5 * CELLS], k = 0;
-  karst_matrix *A;
+  double rows[MOST * MOST] = {0};
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++)
-      if (couples(i / b, j / b)) dense[i][j] = (i / b == j / b ? 0 : -1) - 0.3 * tap_random();
+      if (couples(i / b, j / b)) rows[i * n + j] = (i / b == j / b ? 0 : -1) - 0.3 * tap_random();
   for (int i = 0; i < n; i++) {
     double sum = 0;
     for (int j = 0; j < n; j++)
-      if (i != j) sum += columns ? dense[j][i] : dense[i][j];
-    dense[i][i] = eps - sum;
+      if (i != j) sum += columns ? rows[j * n + i] : rows[i * n + j];
+    rows[i * n + i] = eps - sum;
   }
-  for (int i = 0; i < CELLS; i++) {
-    for (int j = 0; j < CELLS; j++) {
-      if (!couples(i, j)) continue;
-      for (int c = 0; c < b; c++)
-        for (int r = 0; r < b; r++) value[(k * b + c) * b + r] = dense[i * b + r][j * b + c];
-      column[k++] = (karst_index)j;
-    }
-    start[i + 1] = k;
-  }
-  tap_need(context, karst_matrix_create(context, CELLS, b, start, column, value, KARST_COPY, &A), "matrix");
+  karst_matrix *A = matrix_from_rows(context, n, b, rows);
   if (b == 1) tap_need(context, karst_matrix_set_grid(A, SIDE, SIDE, 1), "grid");
   return A;
 }
@@ -89,11 +78,8 @@ static void try(struct trial *t, const char *name, const struct way *way)
 {
   karst_solver *solver = NULL;
   karst_result result;
-  tap_settings settings;
   double x[MOST];
-  tap_settings_default(&settings);
-  settings.solver = name;
-  settings.precond = way->precond;
+  tap_settings settings = settings_for(name, way->precond);
   settings.ordering = way->ordering;
   settings.scale = way->scale;
   settings.restart = way->restart;
@@ -102,7 +88,7 @@ static void try(struct trial *t, const char *name, const struct way *way)
   if (tap_solver_setup(t->context, &settings, t->A, &solver) == KARST_SUCCESS) {
     tap_need(t->context, karst_vector_set(t->x, t->n, t->start), "start");
     const double before = tap_residual(t->A, t->b, t->x);
-    tap_need(t->context, karst_solver_solve(solver, t->b, t->x, &result), "solve");
+    result = solved(solver, t->b, t->x);
     tap_need(t->context, karst_vector_get(t->x, t->n, x), "x");
     const double after = tap_residual(t->A, t->b, t->x);
     const bool same = memcmp(x, t->start, (size_t)t->n * sizeof *x) == 0;
