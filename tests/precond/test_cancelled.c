@@ -100,9 +100,7 @@ static void check(karst_context *context, const char *precond, const char *order
                       q = (p + 1 + (karst_index)tap_random_index(ROWS - 1)) % ROWS;
     struct pattern pattern = draw_pattern(kind, ROWS, p, q);
     karst_matrix *A = pattern_random_matrix(context, &pattern, b, 1.5);
-    tap_settings settings;
-    tap_settings_default(&settings);
-    settings.precond = precond;
+    tap_settings settings = settings_for(NULL, precond);
     settings.ordering = ordering;
     settings.tile_size = trial % 2 ? 7 : 64;
     settings.level = level;
@@ -133,7 +131,6 @@ static void long_row(karst_context *context)
   enum { ROWS = 5000 };
   karst_index start[ROWS + 1], column[3 * ROWS], end = 0, row = -1;
   static double value[3 * ROWS];
-  tap_settings settings;
   karst_matrix *A;
   for (karst_index i = 0; i < ROWS; i++) {
     start[i] = end;
@@ -143,8 +140,8 @@ static void long_row(karst_context *context)
     }
   }
   start[ROWS] = end;
-  tap_settings_default(&settings);
-  tap_need(context, karst_matrix_create(context, ROWS, 1, start, column, value, KARST_COPY, &A), "a star");
+  tap_settings settings = settings_for(NULL, NULL);
+  A = matrix_of(context, ROWS, 1, start, column, value);
   karst_precond *P = precond_of(context, &settings, A);
   tap_ok(karst_precond_outcome(P, &row) == KARST_SINGULAR_BLOCK && row == ROWS - 1,
          "a pivot lost in %d products is singular", ROWS - 1);

@@ -12,9 +12,7 @@
 
 static karst_precond *make(karst_context *context, const char *name, double shift, const karst_matrix *A)
 {
-  tap_settings options;
-  tap_settings_default(&options);
-  options.precond = name;
+  tap_settings options = settings_for(NULL, name);
   options.shift = shift;
   return precond_of(context, &options, A);
 }
@@ -70,22 +68,12 @@ static double *dense_dilu(const karst_matrix *A)
   return M;
 }
 
-static double apply_error(const karst_precond *P, int64_t n, double *M)
-{
-  double *expected, *found = applied_to_random(P, tap_seed(), &expected);
-  tap_dense_solve(n, M, expected);
-  const double error = relative_difference(n, found, expected);
-  free(expected);
-  free(found);
-  return error;
-}
-
 static void check(karst_context *context, karst_matrix *A, const char *what)
 {
   karst_index row;
   karst_precond *P = make(context, "dilu", 0, A);
   double *M = dense_dilu(A), error = NAN;
-  if (karst_precond_outcome(P, &row) == KARST_SOUND) error = apply_error(P, karst_matrix_rows(A), M);
+  if (karst_precond_outcome(P, &row) == KARST_SOUND) error = applied_error(P, M);
   /* Rows are dominated by their diagonal, so that errors grow little beyond rounding. */
   tap_ok(error < 1e-11, "%s, %ld rows, b = %d: apply is that of dense blocks (%.1e)", what,
          (long)karst_matrix_block_rows(A), karst_matrix_block_size(A), error);
@@ -130,15 +118,7 @@ static void long_row(karst_context *context)
 {
   const karst_index n = 300000;
   if (!is_here(context, "a long row")) return;
-  struct pattern arrow = pattern_empty(n, 3 * (int64_t)n);
-  karst_index k = 0;
-  for (karst_index i = 0; i < n; i++) {
-    arrow.column[k++] = 0;
-    if (i > 0) arrow.column[k++] = i;
-    for (karst_index j = 1; i == 0 && j < n; j++) arrow.column[k++] = j;
-    arrow.start[i + 1] = k;
-  }
-  karst_matrix *A = pattern_random_matrix(context, &arrow, 1, 2);
+  karst_matrix *A = pattern_arrow_matrix(context, n, 1);
   karst_precond *P = make(context, "dilu", 0, A);
   double *a = values_on_host(A), *r, *z = applied_to_random(P, tap_seed(), &r), error, sum = 0;
   /* (D + F) z = y with D y_0 = r_0 and D_i y_i = D_i (r_i - a_i0 y_0) / D_i, times D on the left. */
@@ -152,7 +132,6 @@ static void long_row(karst_context *context)
   free(a);
   free(r);
   free(z);
-  pattern_free(&arrow);
   karst_precond_destroy(P);
   karst_matrix_destroy(A);
 }
@@ -181,10 +160,7 @@ static void grids_are_ilu0(karst_context *context)
 
 static int iterations_of(const struct problem *p, const char *driver, const char *precond, const char *ordering)
 {
-  tap_settings options;
-  tap_settings_default(&options);
-  options.solver = driver;
-  options.precond = precond;
+  tap_settings options = settings_for(driver, precond);
   options.ordering = ordering;
   karst_solver *solver = problem_solver(p, &options);
   const karst_result result = problem_solve(p, solver);
@@ -227,43 +203,33 @@ static void orderings(karst_context *context)
   problem_destroy(&p);
 }
 
-/* Sets the blocks of a row: its diagonal block, and zero elsewhere. */
-static void set_row(karst_context *context, karst_matrix *A, double *value, karst_index row, const double *block)
-{
-  const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
-  const int64_t b = karst_matrix_block_size(A);
-  for (karst_index k = start[row]; k < start[row + 1]; k++)
-    for (int64_t v = 0; v < b * b; v++) value[k * b * b + v] = column[k] == row ? block[v] : 0;
-  tap_need(context, karst_matrix_update_values(A, value), "update");
-}
-
 static void bad_blocks(karst_context *context)
 {
   const double singular[9] = {1, 2, 3, 2, 4, 6, 1, 1, 1}, zero[9] = {0};
   if (!is_here(context, "bad blocks")) return;
   karst_matrix *A = tap_random_matrix(context, 25, 3, 2, 1);
   const int64_t entries = 9 * karst_matrix_blocks(A);
-  double *value = values_on_host(A), *good = values_on_host(A);
+  double *good = values_on_host(A);
   karst_index row;
   karst_precond *P = make(context, "dilu", 0, A), *S = make(context, "dilu", 0.25, A);
-  set_row(context, A, value, 7, singular);
+  replace_row(A, 7, singular);
   tap_need(context, karst_precond_update(P), "update");
   tap_ok(karst_precond_outcome(P, &row) == KARST_SINGULAR_BLOCK && row == 7, "the singular block is named");
   tap_need(context, karst_precond_update(S), "update");
   tap_ok(karst_precond_outcome(S, &row) == KARST_SOUND && tap_precond_number(S, "shifted") == 1,
          "a shift replaces one pivot");
   /* The pivot of a row of zeros is shift times the largest entry of the matrix, as if that stood there. */
-  double largest = 0, mended[9] = {0};
-  set_row(context, A, value, 7, zero);
+  replace_row(A, 7, zero);
+  double *value = values_on_host(A), largest = 0, pivot[9] = {0};
   for (int64_t v = 0; v < entries; v++) largest = fmax(largest, fabs(value[v]));
-  for (int c = 0; c < 3; c++) mended[4 * c] = 0.25 * largest;
-  set_row(context, A, value, 7, mended);
+  for (int c = 0; c < 3; c++) pivot[4 * c] = 0.25 * largest;
+  replace_row(A, 7, pivot);
   double *M = dense_dilu(A);
-  set_row(context, A, value, 7, zero);
+  replace_row(A, 7, zero);
   tap_need(context, karst_precond_update(S), "update");
-  const double error = apply_error(S, karst_matrix_rows(A), M);
-  tap_ok(error < 1e-11 && tap_precond_number(S, "shifted") == 1, "a row of zeros is mended by the matrix's norm (%.1e)",
-         error);
+  const double error = applied_error(S, M);
+  tap_ok(error < 1e-11 && tap_precond_number(S, "shifted") == 1,
+         "the matrix's largest entry gives the pivot of a row of zeros (%.1e)", error);
   free(M);
   tap_need(context, karst_matrix_update_values(A, good), "update");
   tap_need(context, karst_precond_update(P), "update");
@@ -337,8 +303,7 @@ static void threads_agree(void)
     const int64_t n = (int64_t)b * 40 * 36 * 30;
     double *z[3];
     for (int t = 0; t < 3; t++) {
-      karst_context *context;
-      tap_need(NULL, karst_context_create(NULL, &context), "context");
+      karst_context *context = tap_context();
       tap_need(context, tap_set_threads(context, t + 1), "threads");
       karst_matrix *A = matrix_from(context, "convdiff:40x36x30", b);
       karst_precond *P = make(context, "dilu", 0, A);

@@ -174,9 +174,7 @@ static void like_iluk(karst_context *context)
   for (int p = 0; p < 4; p++) {
     struct problem problem = problem_from(context, problems[p], 0, 0);
     for (int d = 0; d < (p < 2 ? 5 : 4); d++) {
-      tap_settings options;
-      tap_settings_default(&options);
-      options.solver = drivers[d];
+      tap_settings options = settings_for(drivers[d], NULL);
       const int expected = iterations(&problem, &options);
       options.precond = "fgbilu";
       const int found = iterations(&problem, &options);
@@ -199,8 +197,7 @@ static void check_styles(const struct fgbilu_grid *grid)
   double *first = NULL;
   for (int threads = 1; threads <= most; threads++)
     for (int i = 0; i < 2; i++) {
-      karst_context *context;
-      tap_need(NULL, karst_context_create(NULL, &context), "context");
+      karst_context *context = tap_context();
       tap_need(context, tap_set_threads(context, threads), "threads");
       karst_matrix *A = fgbilu_matrix(context, grid, &s);
       karst_precond *P = fgbilu_make(context, styles[i], "yes", A);

@@ -8,9 +8,7 @@
 static void refuse(karst_context *context, const char *ordering, const karst_matrix *A, karst_status expected,
                    const char *says)
 {
-  tap_settings options;
-  tap_settings_default(&options);
-  options.precond = "fgbilu";
+  tap_settings options = settings_for(NULL, "fgbilu");
   options.ordering = ordering;
   karst_solver *solver = solver_of(context, &options);
   check_refusal(context, karst_solver_setup(solver, A), expected, NULL, says, says);
@@ -27,7 +25,7 @@ static void wrong_grids(karst_context *context)
   refuse(context, "natural", A, KARST_ERROR_MATRIX,
          "block row 0 has an entry in column 5, which has no face in common with it in the grid 4x3x2, and a 7-point");
   karst_matrix_destroy(A);
-  tap_need(context, karst_gallery_create(context, "poisson2d:6x4", 1, &A, NULL), "matrix");
+  A = matrix_from(context, "poisson2d:6x4", 1);
   tap_need(context, karst_matrix_set_grid(A, 4, 6, 1), "grid");
   refuse(context, "natural", A, KARST_ERROR_MATRIX, "block row 0 has an entry in column 6, which has no face");
   refuse(context, "rcm", A, KARST_ERROR_MATRIX, "block row 0 has an entry in column 6, which has no face");
@@ -36,11 +34,11 @@ static void wrong_grids(karst_context *context)
   karst_matrix_destroy(A);
   const karst_index start[] = {0, 2, 4, 6, 8, 10}, column[] = {0, 3, 0, 1, 0, 2, 3, 4, 1, 4};
   const double ones[10] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-  tap_need(context, karst_matrix_create(context, 5, 1, start, column, ones, KARST_COPY, &A), "matrix");
+  A = matrix_of(context, 5, 1, start, column, ones);
   refuse(context, "natural", A, KARST_ERROR_MATRIX, "no grid in natural order has the matrix's pattern: block row ");
   karst_matrix_destroy(A);
   const karst_index hollow[] = {0, 2, 3, 5}, beside[] = {0, 1, 0, 1, 2};
-  tap_need(context, karst_matrix_create(context, 3, 1, hollow, beside, ones, KARST_COPY, &A), "matrix");
+  A = matrix_of(context, 3, 1, hollow, beside, ones);
   refuse(context, "natural", A, KARST_ERROR_MATRIX, "block row 1 ");
   karst_matrix_destroy(A);
 }
@@ -71,16 +69,13 @@ static void options(karst_context *context)
 
 static void without_kernels(void)
 {
-  karst_context *context;
   karst_precond *P = NULL;
-  tap_settings settings;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   karst_matrix *A = matrix_from(context, "poisson2d:3x3", 1);
   struct karst_backend bare = *context->backend;
   bare.fgbilu = NULL;
   context->backend = &bare;
-  tap_settings_default(&settings);
-  settings.precond = "fgbilu";
+  tap_settings settings = settings_for(NULL, "fgbilu");
   check_refusal(context, tap_precond_create(context, &settings, A, &P), KARST_ERROR_NOT_BUILT, P,
                 "fgbilu is not available on cpu", "a device without kernels");
   context->backend = karst_backends[0];
@@ -90,11 +85,9 @@ static void without_kernels(void)
 
 static void shared_analysis(karst_context *context)
 {
-  tap_settings settings;
   karst_analysis *analysis;
   if (fgbilu_lacks_kernels(context, "a shared analysis")) return;
-  tap_settings_default(&settings);
-  settings.precond = "fgbilu";
+  tap_settings settings = settings_for(NULL, "fgbilu");
   karst_matrix *A = matrix_from(context, "poisson2d:12x1", 1), *B = matrix_from(context, "poisson2d:12x1", 1);
   karst_solver *first = solver_of(context, &settings), *second = solver_of(context, &settings);
   tap_need(context, karst_solver_setup(first, A), "setup");

@@ -128,9 +128,8 @@ static void without_pivoting(karst_context *context)
   static const double *const values[] = {exchange, nearly};
   if (fgbilu_lacks_kernels(context, "without pivoting")) return;
   for (int v = 0; v < 2; v++) {
-    karst_matrix *A;
     karst_index row;
-    tap_need(context, karst_matrix_create(context, 1, 2, start, column, values[v], KARST_COPY, &A), "matrix");
+    karst_matrix *A = matrix_of(context, 1, 2, start, column, values[v]);
     for (int style = 0; style < (context->backend->host_memory ? 2 : 1); style++) {
       karst_precond *with = fgbilu_make(context, style ? "sequential" : "auto", "yes", A);
       karst_precond *without = fgbilu_make(context, style ? "sequential" : "auto", "no", A);

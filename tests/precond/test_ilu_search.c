@@ -45,9 +45,7 @@ static bool is_complete(const struct shape *shape)
 
 static karst_precond *factor(karst_context *context, const karst_matrix *A, int level, double modified, double shift)
 {
-  tap_settings settings;
-  tap_settings_default(&settings);
-  settings.precond = "iluk";
+  tap_settings settings = settings_for(NULL, "iluk");
   settings.level = level;
   settings.modified = modified;
   settings.shift = shift;
@@ -181,7 +179,7 @@ static void outcomes(karst_context *context)
 
 int main(void)
 {
-  tap_need(NULL, karst_context_create(NULL, &cpu), "context");
+  cpu = tap_context();
   tap_each_device(compare_all, "long rows");
   tap_each_device(outcomes, "outcomes");
   karst_context_destroy(cpu);

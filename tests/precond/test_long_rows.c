@@ -50,8 +50,7 @@ static struct pattern pattern_wells(karst_index n, karst_index distance, const s
 
 static karst_precond *factor(karst_context *context, const karst_matrix *A, const char *trisolve, int level)
 {
-  tap_settings options;
-  tap_settings_default(&options);
+  tap_settings options = settings_for(NULL, NULL);
   options.trisolve = trisolve;
   options.level = level;
   return precond_of(context, &options, A);
@@ -160,7 +159,7 @@ static void sizes(karst_context *context)
 
 int main(void)
 {
-  tap_need(NULL, karst_context_create(NULL, &cpu), "context");
+  cpu = tap_context();
   tap_each_device(places, "long rows and columns");
   tap_each_device(large_blocks, "large blocks");
   tap_each_device(sizes, "sizes");

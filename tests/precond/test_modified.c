@@ -12,9 +12,7 @@
 
 static karst_precond *make(karst_context *context, const char *name, int level, double modified, const karst_matrix *A)
 {
-  tap_settings options;
-  tap_settings_default(&options);
-  options.precond = name;
+  tap_settings options = settings_for(NULL, name);
   options.level = level;
   options.modified = modified;
   return precond_of(context, &options, A);
@@ -62,38 +60,22 @@ static void subtract(int b, int64_t n, double factor, const double *x, const dou
       for (int r = 0; r < b; r++) c[j * n + r] -= factor * x[s * n + r] * y[j * n + s];
 }
 
+/* x = d^-1 x for a block of a dense matrix of column length n. x: [b] */
+static void solve_block(int b, int64_t n, const double *d, double *x)
+{
+  double *copy = malloc((size_t)(b * b) * sizeof *copy);
+  for (int c = 0; c < b; c++) memcpy(copy + (ptrdiff_t)c * b, d + c * n, (size_t)b * sizeof *copy);
+  tap_dense_solve(b, copy, x);
+  free(copy);
+}
+
 /* y = d^-1 x for blocks of dense matrices of column length n. */
 static void divide(int b, int64_t n, const double *d, const double *x, double *y)
 {
-  double *copy = malloc((size_t)(b * b) * sizeof *copy), *column = malloc((size_t)b * sizeof *column);
   for (int j = 0; j < b; j++) {
-    for (int c = 0; c < b; c++) memcpy(copy + (ptrdiff_t)c * b, d + c * n, (size_t)b * sizeof *copy);
-    memcpy(column, x + j * n, (size_t)b * sizeof *column);
-    tap_dense_solve(b, copy, column);
-    memcpy(y + j * n, column, (size_t)b * sizeof *column);
+    memcpy(y + j * n, x + j * n, (size_t)b * sizeof *y);
+    solve_block(b, n, d, y + j * n);
   }
-  free(copy);
-  free(column);
-}
-
-/* Finds the pattern of ILU(k) by Algorithm 3 of Yang, Liu, He, Chen on the full pattern. kept: [rows * rows] */
-static bool *find_fill(const karst_matrix *A, int level)
-{
-  const int64_t rows = karst_matrix_block_rows(A);
-  const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
-  int *fill = malloc((size_t)(rows * rows) * sizeof *fill);
-  bool *kept = malloc((size_t)(rows * rows) * sizeof *kept);
-  for (int64_t e = 0; e < rows * rows; e++) fill[e] = 1 << 20;
-  for (int64_t i = 0; i < rows; i++)
-    for (karst_index k = start[i]; k < start[i + 1]; k++) fill[i * rows + column[k]] = 0;
-  for (int64_t i = 0; i < rows; i++)
-    for (int64_t p = 0; p < i; p++)
-      for (int64_t j = p + 1; j < rows; j++)
-        if (fill[i * rows + p] + fill[p * rows + j] + 1 < fill[i * rows + j])
-          fill[i * rows + j] = fill[i * rows + p] + fill[p * rows + j] + 1;
-  for (int64_t e = 0; e < rows * rows; e++) kept[e] = fill[e] <= level;
-  free(fill);
-  return kept;
 }
 
 /* Solves z = (D + L)^-1 .. as M = (D + L) D^-1 (D + U), all in the dense f with D, L and U. */
@@ -105,22 +87,14 @@ static void dense_solve(int64_t n, int b, double *f, double *z)
     for (int64_t k = 0; k < i; k++)
       for (int c = 0; c < b; c++)
         for (int r = 0; r < b; r++) z[i * b + r] -= at(f, n, b, i, k)[c * n + r] * z[k * b + c];
-    for (int r = 0; r < b; r++) scratch[r] = z[i * b + r];
-    double *copy = malloc((size_t)(b * b) * sizeof *copy);
-    for (int c = 0; c < b; c++) memcpy(copy + (ptrdiff_t)c * b, at(f, n, b, i, i) + c * n, (size_t)b * sizeof *copy);
-    tap_dense_solve(b, copy, scratch);
-    free(copy);
-    for (int r = 0; r < b; r++) z[i * b + r] = scratch[r];
+    solve_block(b, n, at(f, n, b, i, i), z + i * b);
   }
   for (int64_t i = rows; i-- > 0;) {
     for (int r = 0; r < b; r++) scratch[r] = 0;
     for (int64_t j = i + 1; j < rows; j++)
       for (int c = 0; c < b; c++)
         for (int r = 0; r < b; r++) scratch[r] += at(f, n, b, i, j)[c * n + r] * z[j * b + c];
-    double *copy = malloc((size_t)(b * b) * sizeof *copy);
-    for (int c = 0; c < b; c++) memcpy(copy + (ptrdiff_t)c * b, at(f, n, b, i, i) + c * n, (size_t)b * sizeof *copy);
-    tap_dense_solve(b, copy, scratch);
-    free(copy);
+    solve_block(b, n, at(f, n, b, i, i), scratch);
     for (int r = 0; r < b; r++) z[i * b + r] -= scratch[r];
   }
   free(scratch);
@@ -132,19 +106,19 @@ static double *dense_factors(const karst_matrix *A, bool dilu, int level, double
 {
   const int64_t n = karst_matrix_rows(A), rows = karst_matrix_block_rows(A);
   const int b = karst_matrix_block_size(A);
-  bool *kept = find_fill(A, level);
+  int *fill = pattern_fill_levels(A);
   double *f = tap_dense(A), *quotient = calloc((size_t)(n * b), sizeof *quotient);
   for (int64_t i = 0; i < rows; i++)
     for (int64_t p = 0; p < i; p++) {
-      if (!kept[i * rows + p]) continue;
+      if (fill[i * rows + p] > level) continue;
       for (int64_t j = p + 1; j < rows; j++) {
-        const bool there = j == i || (!dilu && kept[i * rows + j]);
-        if (!kept[p * rows + j]) continue;
+        const bool there = j == i || (!dilu && fill[i * rows + j] <= level);
+        if (fill[p * rows + j] > level) continue;
         divide(b, n, at(f, n, b, p, p), at(f, n, b, p, j), quotient);
         subtract(b, n, there ? 1 : modified, at(f, n, b, i, p), quotient, at(f, n, b, i, there ? j : i));
       }
     }
-  free(kept);
+  free(fill);
   free(quotient);
   return f;
 }
@@ -189,31 +163,6 @@ static void dense(karst_context *context)
   }
 }
 
-/* Makes an arrow: the diagonal, the first row and the first column, dominated by the diagonal. */
-static karst_matrix *arrow(karst_context *context, karst_index n, int b)
-{
-  const int64_t bb = (int64_t)b * b;
-  struct pattern pattern = pattern_empty(n, 3 * (int64_t)n);
-  double *value = tap_memory(bb * 3 * n, sizeof *value);
-  karst_matrix *A;
-  karst_index k = 0;
-  for (karst_index i = 0; i < n; i++) {
-    pattern.column[k++] = 0;
-    if (i > 0) pattern.column[k++] = i;
-    for (karst_index j = 1; i == 0 && j < n; j++) pattern.column[k++] = j;
-    pattern.start[i + 1] = k;
-  }
-  for (karst_index i = 0; i < n; i++)
-    for (k = pattern.start[i]; k < pattern.start[i + 1]; k++)
-      for (int64_t v = 0; v < bb; v++)
-        value[k * bb + v] =
-            tap_random() + (pattern.column[k] == i && v % (b + 1) == 0 ? (i ? 4 : 2 * (double)n) * b : 0);
-  tap_need(context, karst_matrix_create(context, n, b, pattern.start, pattern.column, value, KARST_COPY, &A), "arrow");
-  pattern_free(&pattern);
-  free(value);
-  return A;
-}
-
 /* The first row of an arrow is so long that other rows search it. On the CPU a set-up in O(n^2) would take minutes. M e
  * = A e shows that the result is right. */
 static void long_rows(karst_context *context)
@@ -222,7 +171,7 @@ static void long_rows(karst_context *context)
   for (int m = 0; m < (context->backend->dilu ? 2 : 1); m++) {
     /* On a GPU iluk computes all dropped products: n^2 for an arrow. */
     const karst_index rows = m == 0 && !context->backend->host_memory ? 50000 : 300000;
-    karst_matrix *A = arrow(context, 100, 3), *B = arrow(context, rows, 1);
+    karst_matrix *A = pattern_arrow_matrix(context, 100, 3), *B = pattern_arrow_matrix(context, rows, 1);
     const int64_t n = karst_matrix_rows(B);
     double *sums = malloc((size_t)n * sizeof *sums), *e = malloc((size_t)n * sizeof *e);
     row_sums(context, names[m], 0, A);
@@ -254,13 +203,10 @@ static void nothing_changes(karst_context *context)
   for (int i = 0; i < 180; i++) r[i] = tap_random();
   for (int m = 0; m < (context->backend->dilu ? 2 : 1); m++) {
     for (int i = 0; i < 3; i++) {
-      karst_options *options = options_of(context, PAIRS("precond", names[m]));
-      karst_precond *P;
-      if (i > 0) tap_need(context, karst_options_set(options, "modified", i == 1 ? "0" : "1"), "modified");
-      tap_need(context, karst_precond_create(context, options, A, &P), names[m]);
+      const char *const pairs[] = {"precond", names[m], i > 0 ? "modified" : NULL, i == 1 ? "0" : "1", NULL};
+      karst_precond *P = precond_from(context, pairs, A);
       apply_on_host(P, r, z[i]);
       karst_precond_destroy(P);
-      karst_options_destroy(options);
     }
     tap_ok(memcmp(z[0], z[1], sizeof z[0]) == 0 && memcmp(z[0], z[2], sizeof z[0]) != 0,
            "%s: R = 0 has the bits of no option", names[m]);
@@ -308,23 +254,15 @@ static void update(karst_context *context)
 /* Each iteration count is that of cg on poisson3d with a random right-hand side. */
 static int iterations_of(karst_context *context, const char *precond, int width, double modified)
 {
-  tap_settings options;
-  karst_solver *solver;
-  karst_result result;
   char grid[64];
   snprintf(grid, sizeof grid, "poisson3d:%dx%dx%d", width, width, width);
-  tap_settings_default(&options);
-  options.solver = "cg";
-  options.precond = precond;
+  tap_settings options = settings_for("cg", precond);
   options.modified = modified;
-  karst_matrix *A = matrix_from(context, grid, 1);
-  tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
-  karst_vector *b = vector_random(context, karst_matrix_rows(A), 7), *x = vector_of(context, karst_matrix_rows(A), 0);
-  tap_need(context, karst_solver_solve(solver, b, x, &result), "solve");
+  struct problem p = problem_from(context, grid, 1, 7);
+  karst_solver *solver = problem_solver(&p, &options);
+  const karst_result result = problem_solve(&p, solver);
   karst_solver_destroy(solver);
-  karst_vector_destroy(b);
-  karst_vector_destroy(x);
-  karst_matrix_destroy(A);
+  problem_destroy(&p);
   return result.reason > 0 ? result.iterations : -1;
 }
 

@@ -11,9 +11,7 @@
 
 static tap_settings options_for(const char *precond, int level, int sweeps)
 {
-  tap_settings options;
-  tap_settings_default(&options);
-  options.precond = precond;
+  tap_settings options = settings_for(NULL, precond);
   options.level = level;
   options.sweeps = sweeps;
   return options;
@@ -95,8 +93,7 @@ static void chain(karst_context *context)
   enum { ROWS = 5 };
   const karst_index start[] = {0, 2, 5, 8, 11, 13}, column[] = {0, 1, 0, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4};
   const double value[] = {2, -1, -1, 2, -1, -1, 2, -1, -1, 2, -1, -1, 2};
-  karst_matrix *A;
-  tap_need(context, karst_matrix_create(context, ROWS, 1, start, column, value, KARST_COPY, &A), "a chain");
+  karst_matrix *A = matrix_of(context, ROWS, 1, start, column, value);
   tap_settings exact = options_for("iluk", 0, 0);
   karst_precond *reference = precond_of(context, &exact, A);
   const char *const preconds[] = {"parilu", "paric"};
@@ -205,14 +202,13 @@ static karst_matrix *badly_scaled(karst_context *context, int b, bool symmetric)
   struct pattern line = pattern_grid(30, 1, 1);
   int64_t bb = (int64_t)b * b;
   double *value = tap_memory(bb * line.start[30], sizeof *value);
-  karst_matrix *A;
   for (karst_index i = 0; i < 30; i++)
     for (karst_index k = line.start[i]; k < line.start[i + 1]; k++)
       for (int r = 0; r < b; r++)
         value[k * bb + r * b + r] = line.column[k] == i               ? 1e-3 * (double)(1 + i % 3)
                                     : line.column[k] < i || symmetric ? 1
                                                                       : -2;
-  tap_need(context, karst_matrix_create(context, 30, b, line.start, line.column, value, KARST_COPY, &A), "matrix");
+  karst_matrix *A = pattern_matrix(context, &line, b, value);
   free(value);
   pattern_free(&line);
   return A;
@@ -221,15 +217,12 @@ static karst_matrix *badly_scaled(karst_context *context, int b, bool symmetric)
 /* Makes the diagonal block of a row singular, negative or NaN. */
 static void spoil(karst_context *context, karst_matrix *A, karst_index row, double diagonal)
 {
-  double *value, *changed = tap_memory(karst_entries(A), sizeof *changed);
+  double *changed = values_on_host(A);
   int64_t bb = (int64_t)A->block_size * A->block_size;
-  tap_need(context, karst_matrix_host_value(A, &value), "values");
-  memcpy(changed, value, (size_t)karst_entries(A) * sizeof *changed);
   for (karst_index k = A->row_start[row]; k < A->row_start[row + 1]; k++)
     for (int64_t v = 0; A->column[k] == row && v < bb; v++)
       changed[k * bb + v] = v % (A->block_size + 1) ? 0 : diagonal;
   tap_need(context, karst_matrix_update_values(A, changed), "update");
-  karst_matrix_host_value_done(A, value);
   free(changed);
 }
 
@@ -298,10 +291,7 @@ static void recovery(karst_context *context)
   karst_matrix *A = tap_random_matrix(context, 80, 2, 3, 2);
   tap_settings options = options_for("parilu", 1, 3);
   karst_precond *P = precond_of(context, &options, A);
-  double *value, *kept = tap_memory(karst_entries(A), sizeof *kept);
-  tap_need(context, karst_matrix_host_value(A, &value), "values");
-  memcpy(kept, value, (size_t)karst_entries(A) * sizeof *kept);
-  karst_matrix_host_value_done(A, value);
+  double *kept = values_on_host(A);
   multiply_values(context, A, NAN);
   tap_need(context, karst_precond_update(P), "update");
   tap_need(context, karst_matrix_update_values(A, kept), "update");
@@ -375,8 +365,7 @@ static void orders(karst_context *context)
 static void task_lists(void)
 {
   const char *const order[] = {"rows", "blocks", "random"}, *const chunks[] = {"forward", "backward", "random"};
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   for (int t = 0; t < 18; t++) {
     struct pattern grid = pattern_grid(11, 7, 5);
     const karst_sweep_pattern pattern = {grid.n, grid.start, grid.column, t / 9};
@@ -432,12 +421,11 @@ static void small_and_refused(karst_context *context)
   const karst_index empty[] = {0, 0}, one[] = {0, 1}, zero[] = {0}, unsymmetric[] = {0, 2, 3}, columns[] = {0, 1, 1};
   const double value[] = {4, 1, 5};
   const char *const preconds[] = {"parilu", "paric"};
-  karst_matrix *none, *single, *upper, *hollow;
   karst_precond *P = NULL;
-  tap_need(context, karst_matrix_create(context, 0, 1, empty, zero, value, KARST_COPY, &none), "no rows");
-  tap_need(context, karst_matrix_create(context, 1, 1, one, zero, value, KARST_COPY, &single), "one row");
-  tap_need(context, karst_matrix_create(context, 2, 1, unsymmetric, columns, value, KARST_COPY, &upper), "upper");
-  tap_need(context, karst_matrix_create(context, 1, 1, empty, zero, value, KARST_COPY, &hollow), "no diagonal");
+  karst_matrix *none = matrix_of(context, 0, 1, empty, zero, value);
+  karst_matrix *single = matrix_of(context, 1, 1, one, zero, value);
+  karst_matrix *upper = matrix_of(context, 2, 1, unsymmetric, columns, value);
+  karst_matrix *hollow = matrix_of(context, 1, 1, empty, zero, value);
   for (int p = 0; p < 2; p++) {
     tap_settings options = options_for(preconds[p], 0, 3);
     P = precond_of(context, &options, none);

@@ -17,7 +17,6 @@ static karst_matrix *make_matrix(karst_context *context, const struct pattern *g
 {
   const int64_t bb = (int64_t)b * b;
   double *value = tap_memory(grid->start[grid->n] * bb, sizeof *value);
-  karst_matrix *A;
   for (karst_index i = 0; i < grid->n; i++)
     for (karst_index k = grid->start[i]; k < grid->start[i + 1]; k++)
       for (int c = 0; c < b; c++)
@@ -25,8 +24,7 @@ static karst_matrix *make_matrix(karst_context *context, const struct pattern *g
           const karst_index j = grid->column[k];
           value[k * bb + c * b + r] = i == j && r == c ? 7.385 * b : sin((double)((i + j) * 7 + (r + c) * 3));
         }
-  tap_need(context, karst_matrix_create(context, grid->n, b, grid->start, grid->column, value, KARST_COPY, &A),
-           "matrix");
+  karst_matrix *A = pattern_matrix(context, grid, b, value);
   free(value);
   return A;
 }
@@ -34,9 +32,7 @@ static karst_matrix *make_matrix(karst_context *context, const struct pattern *g
 /* Returns z = P^-1 r, and the norms; the caller frees z. */
 static double *run(karst_context *context, const karst_matrix *A, const char *precond, int sweeps, double norm[2])
 {
-  tap_settings options;
-  tap_settings_default(&options);
-  options.precond = precond;
+  tap_settings options = settings_for(NULL, precond);
   options.sweeps = sweeps;
   options.trisolve = "jacobi";
   options.trisolve_sweeps = 3;
@@ -96,10 +92,7 @@ static const char *const reservoir = "blackoil:23x13x7,dt=1";
 static int iterations_of(karst_context *context, const char *driver, double norm[2])
 {
   struct problem p = problem_from(context, reservoir, 0, 7);
-  tap_settings settings;
-  tap_settings_default(&settings);
-  settings.precond = "parilu";
-  settings.solver = driver;
+  tap_settings settings = settings_for(driver, "parilu");
   settings.restart = RESTART;
   settings.max_iterations = MOST;
   karst_solver *solver = problem_solver(&p, &settings);
@@ -131,7 +124,7 @@ static void iterations(karst_context *context)
 
 int main(void)
 {
-  tap_need(NULL, karst_context_create(NULL, &cpu), "context");
+  cpu = tap_context();
   tap_each_device(sweep_for_sweep, "sweep for sweep");
   tap_each_device(iterations, "iterations");
   karst_context_destroy(cpu);

@@ -81,9 +81,7 @@ static double *make_values(const struct pattern *pattern, int b, bool symmetric)
 static karst_precond *factor(karst_context *context, const karst_matrix *A, const char *precond, int level, int sweeps,
                              const char *mode)
 {
-  tap_settings options;
-  tap_settings_default(&options);
-  options.precond = precond;
+  tap_settings options = settings_for(NULL, precond);
   options.level = level;
   options.sweeps = sweeps;
   options.sweep_mode = mode;
@@ -260,7 +258,7 @@ static void bits(karst_context *context)
 
 int main(void)
 {
-  tap_need(NULL, karst_context_create(NULL, &cpu), "context");
+  cpu = tap_context();
   tap_each_device(sweep_for_sweep, "sweep for sweep");
   tap_each_device(exact_limits, "exact limits");
   tap_each_device(bits, "bits");

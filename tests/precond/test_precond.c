@@ -3,8 +3,9 @@
  * and NaN are named by block row. Set-up stays short with a nearly full row. */
 #include "lib/backend/backend.h"
 #include "lib/method/precond.h"
-#include "tests/support/problem.h"
 #include "tests/support/named_values.h"
+#include "tests/support/patterns.h"
+#include "tests/support/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,32 +13,10 @@
 
 static karst_precond *make(karst_context *context, const char *name, int level, double shift, const karst_matrix *A)
 {
-  tap_settings options;
-  tap_settings_default(&options);
-  options.precond = name;
+  tap_settings options = settings_for(NULL, name);
   options.level = level;
   options.shift = shift;
-  karst_precond *M = precond_of(context, &options, A);
-  return M;
-}
-
-/* Computes the levels of fill as Algorithm 3 of Yang, Liu, He, Chen defines them, on the full n-by-n pattern; a large
- * level means no entry. */
-static int *levels_of_fill(const karst_matrix *A)
-{
-  int64_t n = karst_matrix_block_rows(A);
-  const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
-  int *level = malloc((size_t)(n * n) * sizeof *level);
-  for (int64_t i = 0; i < n * n; i++) level[i] = 1 << 20;
-  for (int64_t i = 0; i < n; i++)
-    for (karst_index k = start[i]; k < start[i + 1]; k++) level[i * n + column[k]] = 0;
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t p = 0; p < i; p++)
-      for (int64_t j = p + 1; j < n; j++) {
-        int path = level[i * n + p] + level[p * n + j] + 1;
-        if (path < level[i * n + j]) level[i * n + j] = path;
-      }
-  return level;
+  return precond_of(context, &options, A);
 }
 
 /* Computes dense incomplete Gauss elimination in blocks on the entries of level k at most, and then M = L U in dense
@@ -45,7 +24,7 @@ static int *levels_of_fill(const karst_matrix *A)
 static double *dense_product_of_factors(const karst_matrix *A, int k)
 {
   int64_t n = karst_matrix_rows(A), b = karst_matrix_block_size(A), blocks = n / b;
-  int *level = levels_of_fill(A);
+  int *level = pattern_fill_levels(A);
   double *f = tap_dense(A), *M = calloc((size_t)(n * n), sizeof *M);
   double *pivot = malloc((size_t)(b * b) * sizeof *pivot), *row = malloc((size_t)b * sizeof *row);
   for (int64_t i = 0; i < blocks; i++)
@@ -78,33 +57,11 @@ static double *dense_product_of_factors(const karst_matrix *A, int k)
   return M;
 }
 
-/* Returns the error of z = M^-1 r against the dense M, relative to z. */
-static double apply_error(karst_context *context, const karst_precond *P, int64_t n, double *M)
-{
-  double *expected = malloc((size_t)n * sizeof *expected), *found = malloc((size_t)n * sizeof *found);
-  double error = 0, size = 0;
-  karst_vector *r = vector_random(context, n, tap_seed()), *z = vector_of(context, n, NAN);
-  tap_need(context, karst_precond_apply(P, r, z), "apply");
-  karst_vector_get(r, n, expected);
-  karst_vector_get(z, n, found);
-  tap_dense_solve(n, M, expected);
-  for (int64_t i = 0; i < n; i++) {
-    error = fmax(error, fabs(expected[i] - found[i]));
-    size = fmax(size, fabs(expected[i]));
-    if (isnan(found[i])) error = NAN;
-  }
-  karst_vector_destroy(r);
-  karst_vector_destroy(z);
-  free(expected);
-  free(found);
-  return error / size;
-}
-
 static void iluk_of(karst_context *context, karst_index n, int b, int level)
 {
   karst_matrix *A = tap_random_matrix(context, n, b, 2, 1);
   karst_precond *P = make(context, "iluk", level, 0, A);
-  double *M = dense_product_of_factors(A, level), error = apply_error(context, P, karst_matrix_rows(A), M);
+  double *M = dense_product_of_factors(A, level), error = applied_error(P, M);
   tap_ok(error < 1e-11, "iluk: %lld block rows, b = %d, level %d against dense factors (%.1e)", (long long)n, b, level,
          error);
   free(M);
@@ -120,7 +77,7 @@ static void iluk(karst_context *context)
   iluk_of(context, 1, 3, 0);
   karst_matrix *A = tap_random_matrix(context, 30, 3, 2, 1);
   karst_precond *P = make(context, "iluk", 30, 0, A);
-  double *dense = tap_dense(A), error = apply_error(context, P, 90, dense);
+  double *dense = tap_dense(A), error = applied_error(P, dense);
   tap_ok(error < 1e-11, "iluk with every level is a direct solver (%.1e)", error);
   free(dense);
   karst_precond_destroy(P);
@@ -131,44 +88,21 @@ static void iluk(karst_context *context)
 static void threads_agree(void)
 {
   double *result[2];
-  karst_index width = 96, n = width * width;
-  karst_index *start = malloc((size_t)(n + 1) * sizeof *start), *column = malloc(5 * (size_t)n * sizeof *column);
-  double *value = malloc(5 * 9 * (size_t)n * sizeof *value);
-  karst_index entries = 0;
-  for (karst_index i = 0; i < n; i++) {
-    start[i] = entries;
-    if (i >= width) column[entries++] = i - width;
-    if (i % width > 0) column[entries++] = i - 1;
-    column[entries++] = i;
-    if (i % width < width - 1) column[entries++] = i + 1;
-    if (i < n - width) column[entries++] = i + width;
-    for (karst_index k = start[i]; k < entries; k++)
-      for (int v = 0; v < 9; v++) value[9 * k + v] = tap_random() + (column[k] == i && v % 4 == 0 ? 15 : 0);
-  }
-  start[n] = entries;
+  struct pattern grid = pattern_grid(96, 96, 1);
+  karst_context *context = tap_context();
+  karst_matrix *A = pattern_random_matrix(context, &grid, 3, 1);
   for (int t = 0; t < 2; t++) {
-    karst_context *context;
-    karst_matrix *A;
-    tap_need(NULL, karst_context_create(NULL, &context), "context");
     tap_need(context, tap_set_threads(context, 1 + 2 * t), "threads");
-    tap_need(context, karst_matrix_create(context, n, 3, start, column, value, KARST_REFERENCE, &A), "matrix");
     karst_precond *P = make(context, "iluk", 1, 0, A);
-    karst_vector *r = vector_random(context, 3 * n, 5), *z = vector_of(context, 3 * n, 0);
-    tap_need(context, karst_precond_apply(P, r, z), "apply");
-    result[t] = malloc(3 * (size_t)n * sizeof **result);
-    karst_vector_get(z, 3 * n, result[t]);
+    result[t] = applied_to_random(P, 5, NULL);
     karst_precond_destroy(P);
-    karst_vector_destroy(r);
-    karst_vector_destroy(z);
-    karst_matrix_destroy(A);
-    karst_context_destroy(context);
   }
-  tap_ok(memcmp(result[0], result[1], 3 * (size_t)n * sizeof **result) == 0,
+  tap_ok(memcmp(result[0], result[1], (size_t)karst_matrix_rows(A) * sizeof **result) == 0,
          "iluk has the same bits with 1 and 3 threads");
   for (int t = 0; t < 2; t++) free(result[t]);
-  free(start);
-  free(column);
-  free(value);
+  karst_matrix_destroy(A);
+  karst_context_destroy(context);
+  pattern_free(&grid);
 }
 
 static void jacobi(karst_context *context)
@@ -182,7 +116,7 @@ static void jacobi(karst_context *context)
     for (int64_t c = 0; c < n; c++)
       for (int64_t r = 0; r < n; r++)
         if (r / b != c / b) M[c * n + r] = 0;
-    double error = apply_error(context, P, n, M);
+    double error = applied_error(P, M);
     tap_ok(error < 1e-12, "block Jacobi, b = %d (%.1e)", sizes[s], error);
     free(M);
     karst_precond_destroy(P);
@@ -190,19 +124,11 @@ static void jacobi(karst_context *context)
   }
 }
 
-/* Copies a matrix with some entries of one block replaced. */
+/* Copies a matrix, with another diagonal block in a row and zeros beside it. */
 static karst_matrix *with_block(karst_context *context, const karst_matrix *A, karst_index row, const double *block)
 {
-  karst_matrix *B;
-  int b = karst_matrix_block_size(A);
-  double *value;
-  const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
-  tap_need(context, karst_matrix_convert(A, b, &B), "copy");
-  tap_need(context, karst_matrix_host_value(B, &value), "values");
-  for (karst_index k = start[row]; k < start[row + 1]; k++)
-    for (int v = 0; v < b * b; v++) value[(int64_t)k * b * b + v] = column[k] == row ? block[v] : 0;
-  tap_need(context, karst_matrix_update_values(B, value), "update");
-  karst_matrix_host_value_done(B, value);
+  karst_matrix *B = matrix_copied(context, A);
+  replace_row(B, row, block);
   return B;
 }
 
@@ -237,14 +163,12 @@ static void bad_blocks(karst_context *context)
   karst_matrix_destroy(N);
 }
 
-/* Makes the blocks of row 9 multiples of the identity in its diagonal block, and zero elsewhere. */
-static void isolate_row(karst_context *context, karst_matrix *A, double *value, double diagonal)
+/* Makes the diagonal block of row 9 a multiple of the identity, and the rest of the row zero. */
+static void isolate_row(karst_matrix *A, double diagonal)
 {
-  const karst_index row = 9, *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
-  const int64_t b = karst_matrix_block_size(A);
-  for (karst_index k = start[row]; k < start[row + 1]; k++)
-    for (int64_t v = 0; v < b * b; v++) value[k * b * b + v] = column[k] == row && v % (b + 1) == 0 ? diagonal : 0;
-  tap_need(context, karst_matrix_update_values(A, value), "update");
+  double block[11 * 11] = {0};
+  for (int c = 0; c < karst_matrix_block_size(A); c++) block[c * (karst_matrix_block_size(A) + 1)] = diagonal;
+  replace_row(A, 9, block);
 }
 
 /* A block row of zeros is a shut well. Its pivot becomes shift times the largest entry of the matrix, as if the matrix
@@ -258,54 +182,29 @@ static void shut_well(karst_context *context)
     const int b = sizes[s / 2];
     const char *name = names[s % 2];
     karst_matrix *A = tap_random_matrix(context, 25, b, 2, 1);
-    double *value, largest = 0;
+    double largest = 0;
     karst_index row;
-    tap_need(context, karst_matrix_host_value(A, &value), "values");
-    isolate_row(context, A, value, 0);
+    isolate_row(A, 0);
+    double *value = values_on_host(A);
     for (int64_t v = 0; v < b * b * karst_matrix_blocks(A); v++) largest = fmax(largest, fabs(value[v]));
-    isolate_row(context, A, value, shift * largest);
+    isolate_row(A, shift * largest);
     double *M = dense_product_of_factors(A, 0);
-    isolate_row(context, A, value, 0);
+    isolate_row(A, 0);
     karst_precond *P = make(context, name, 0, 0, A);
     tap_ok(karst_precond_outcome(P, &row) == KARST_SINGULAR_BLOCK && row == 9, "%s, b = %d names a row of zeros", name,
            b);
     karst_precond_destroy(P);
     P = make(context, name, 0, shift, A);
     if (tap_ok(karst_precond_outcome(P, &row) == KARST_SOUND && tap_precond_number(P, "shifted") == 1,
-               "%s, b = %d: a shift mends its pivot", name, b)) {
-      const double error = apply_error(context, P, karst_matrix_rows(A), M);
+               "%s, b = %d: a shift replaces its pivot", name, b)) {
+      const double error = applied_error(P, M);
       tap_ok(error < 1e-11, "%s, b = %d: by the shift times the matrix's largest entry (%.1e)", name, b, error);
     }
     free(M);
+    free(value);
     karst_precond_destroy(P);
-    karst_matrix_host_value_done(A, value);
     karst_matrix_destroy(A);
   }
-}
-
-/* Makes an arrow: the diagonal, the first row and the first column, so that all other entries are fill. */
-static karst_matrix *arrow(karst_context *context, karst_index n, int b)
-{
-  const int64_t bb = (int64_t)b * b, entries = 3 * (int64_t)n - 2;
-  karst_index *start = malloc(((size_t)n + 1) * sizeof *start), *column = malloc((size_t)entries * sizeof *column);
-  double *value = calloc((size_t)(entries * bb), sizeof *value);
-  karst_matrix *A;
-  start[0] = 0;
-  for (karst_index i = 0, k = 0; i < n; i++) {
-    for (karst_index j = i ? i : 1; i == 0 && j < n; j++) column[j] = j;
-    if (i == 0) k = n;
-    column[i ? k++ : 0] = 0;
-    if (i) column[k++] = i;
-    start[i + 1] = k;
-  }
-  for (karst_index i = 0; i < n; i++)
-    for (karst_index k = start[i]; k < start[i + 1]; k++)
-      for (int r = 0; r < b; r++) value[k * bb + r * b + r] = column[k] == i ? (i ? 4 : (double)n) : tap_random();
-  tap_need(context, karst_matrix_create(context, n, b, start, column, value, KARST_COPY, &A), "arrow");
-  free(start);
-  free(column);
-  free(value);
-  return A;
 }
 
 /* ILU(0) of an arrow with b = 1 has (M z)_0 = s and (M z)_i = L_i0 s + D_i z_i with s = sum_j U_0j z_j. A set-up in
@@ -313,27 +212,20 @@ static karst_matrix *arrow(karst_context *context, karst_index n, int b)
 static void long_row(karst_context *context)
 {
   const karst_index n = 400000;
-  karst_matrix *A = arrow(context, n, 1);
+  karst_matrix *A = pattern_arrow_matrix(context, n, 1);
   karst_precond *P = make(context, "iluk", 0, 0, A);
-  double *value, *of_r = malloc((size_t)n * sizeof *of_r), *of_z = malloc((size_t)n * sizeof *of_z);
-  karst_vector *r = vector_random(context, n, tap_seed()), *z = vector_of(context, n, 0);
-  tap_need(context, karst_precond_apply(P, r, z), "apply");
-  tap_need(context, karst_vector_get(r, n, of_r), "r");
-  tap_need(context, karst_vector_get(z, n, of_z), "z");
-  tap_need(context, karst_matrix_host_value(A, &value), "values");
+  double *value = values_on_host(A), *r, *z = applied_to_random(P, tap_seed(), &r);
   double s = 0, error;
-  for (karst_index j = 0; j < n; j++) s += value[j] * of_z[j];
-  error = fabs(s - of_r[0]); /* s is a sum of n terms, with z below 1 */
+  for (karst_index j = 0; j < n; j++) s += value[j] * z[j];
+  error = fabs(s - r[0]); /* s is a sum of n terms, with z below 1 */
   for (karst_index i = 1; i < n; i++) {
     const double left = value[n + 2 * (i - 1)] / value[0], diagonal = value[n + 2 * (i - 1) + 1];
-    error = fmax(error, fabs(left * s + (diagonal - left * value[i]) * of_z[i] - of_r[i]));
+    error = fmax(error, fabs(left * s + (diagonal - left * value[i]) * z[i] - r[i]));
   }
   tap_ok(error < 1e-9, "iluk of an arrow of %ld rows is what it should be (%.1e)", (long)n, error);
-  karst_matrix_host_value_done(A, value);
-  free(of_r);
-  free(of_z);
-  karst_vector_destroy(r);
-  karst_vector_destroy(z);
+  free(value);
+  free(r);
+  free(z);
   karst_precond_destroy(P);
   karst_matrix_destroy(A);
 }
@@ -342,9 +234,8 @@ static void long_row(karst_context *context)
 static void long_row_sweeps(void)
 {
   const char *const names[] = {"parilu", "paric"};
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
-  karst_matrix *A = arrow(context, 400000, 1);
+  karst_context *context = tap_context();
+  karst_matrix *A = pattern_arrow_matrix(context, 400000, 1);
   for (int i = 0; i < 2; i++) {
     karst_precond *P = make(context, names[i], 0, 0, A);
     tap_ok(karst_precond_outcome(P, NULL) == KARST_SOUND, "%s of an arrow is made in time", names[i]);
@@ -379,13 +270,11 @@ static void much_work(void)
   const karst_allocator little = {allocate_little, release, NULL};
   int warnings = 0;
   karst_context *context;
-  tap_settings options;
   karst_precond *P;
-  tap_settings_default(&options);
-  options.precond = "iluk";
+  tap_settings options = settings_for(NULL, "iluk");
   tap_need(NULL, karst_context_create(&little, &context), "context");
   karst_context_set_message(context, hear, &warnings);
-  karst_matrix *A = arrow(context, 1500, 4);
+  karst_matrix *A = pattern_arrow_matrix(context, 1500, 4);
   tap_ok(tap_precond_create(context, &options, A, &P) == KARST_SUCCESS && warnings == 0,
          "level 0 of an arrow is nothing to warn of");
   karst_precond_destroy(P);
@@ -401,18 +290,14 @@ static void update(karst_context *context)
 {
   karst_matrix *A = tap_random_matrix(context, 20, 2, 2, 1);
   karst_precond *P = make(context, "iluk", 1, 0, A);
-  double *value, *changed;
-  int64_t count = 4 * karst_matrix_blocks(A);
-  tap_need(context, karst_matrix_host_value(A, &value), "values");
-  changed = malloc((size_t)count * sizeof *changed);
-  for (int64_t i = 0; i < count; i++) changed[i] = value[i] * (1 + 0.1 * tap_random());
+  double *changed = values_on_host(A);
+  for (int64_t i = 0; i < 4 * karst_matrix_blocks(A); i++) changed[i] *= 1 + 0.1 * tap_random();
   tap_need(context, karst_matrix_update_values(A, changed), "update");
   tap_need(context, karst_precond_update(P), "refactor");
-  double *M = dense_product_of_factors(A, 1), error = apply_error(context, P, 40, M);
+  double *M = dense_product_of_factors(A, 1), error = applied_error(P, M);
   tap_ok(error < 1e-11, "iluk follows new values (%.1e)", error);
   free(M);
   free(changed);
-  karst_matrix_host_value_done(A, value);
   karst_precond_destroy(P);
   karst_matrix_destroy(A);
 }
@@ -421,11 +306,9 @@ static void errors(karst_context *context)
 {
   const karst_index start[] = {0, 1, 2, 3}, column[] = {0, 0, 2};
   const double value[] = {1, 1, 1};
-  karst_matrix *A;
   karst_precond *P;
-  tap_settings options;
-  tap_settings_default(&options);
-  tap_need(context, karst_matrix_create(context, 3, 1, start, column, value, KARST_COPY, &A), "matrix");
+  tap_settings options = settings_for(NULL, NULL);
+  karst_matrix *A = matrix_of(context, 3, 1, start, column, value);
   for (int i = 0; i < 2; i++) {
     options.precond = i ? "jacobi" : "iluk";
     tap_ok(tap_precond_create(context, &options, A, &P) == KARST_ERROR_MATRIX && !P &&
@@ -443,13 +326,11 @@ static void errors(karst_context *context)
 static void without_kernels(void)
 {
   static const char *const name[] = {"iluk", "dilu", "parilu", "paric", "jacobi", "none"};
-  karst_context *context;
   karst_precond *M;
-  tap_settings options;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   karst_matrix *A = matrix_from(context, "poisson2d:3x3", 1);
   struct karst_backend bare = *context->backend;
-  tap_settings_default(&options);
+  tap_settings options = settings_for(NULL, NULL);
   for (int solves = 0; solves < 2; solves++) {
     bare.ilu = solves ? karst_backends[0]->ilu : NULL; /* parilu needs both kernel tables */
     bare.parilu = solves ? NULL : karst_backends[0]->parilu;

@@ -31,20 +31,6 @@ static karst_status setup(karst_precond *p)
   return KARST_SUCCESS;
 }
 
-static karst_status update(karst_precond *p)
-{
-  (void)p;
-  return KARST_SUCCESS;
-}
-
-static karst_status apply(karst_precond *p, const karst_vector *r, karst_vector *z)
-{
-  (void)p;
-  return karst_vector_copy(r, z);
-}
-
-static void destroy(karst_precond *p) { (void)p; }
-
 static const char *mode_name(size_t i)
 {
   static const char *const names[] = {"fast", "slow", NULL};
@@ -69,18 +55,11 @@ static const karst_option rows[] = {
     {0},
 };
 
-static const karst_precond_method identity = {.name = "identity",
-                                              .help = "z = r",
-                                              .details = "It copies.",
-                                              .setup = setup,
-                                              .update = update,
-                                              .apply = apply,
-                                              .destroy = destroy};
-
 static karst_precond_method with_rows(const char *name, const karst_option *options)
 {
-  karst_precond_method method = identity;
-  method.name = name;
+  karst_precond_method method = copying_method(name);
+  method.details = "It copies.";
+  method.setup = setup;
   method.options = options;
   method.settings = sizeof(struct settings);
   return method;
@@ -99,7 +78,7 @@ static void refuse(karst_context *context, const karst_precond_method *method, k
 
 static void test_bad_methods(karst_context *context)
 {
-  karst_precond_method bad = identity;
+  karst_precond_method bad = copying_method("identity");
   tap_ok(karst_precond_register(NULL, &bad) == KARST_ERROR_ARGUMENT, "no context");
   refuse(context, NULL, KARST_ERROR_ARGUMENT, "the method is NULL", "no method");
   static const char *const names[] = {
@@ -114,17 +93,15 @@ static void test_bad_methods(karst_context *context)
   bad.name = "identity";
   refuse(context, &bad, KARST_ERROR_OPTION, "a preconditioner named identity is already registered",
          "the same name again");
-  karst_precond_method missing[] = {identity, identity, identity, identity, identity};
+  karst_precond_method missing[5];
+  for (int i = 0; i < 5; i++) missing[i] = copying_method("fresh");
   missing[0].help = NULL;
   missing[1].setup = NULL;
   missing[2].update = NULL;
   missing[3].apply = NULL;
   missing[4].destroy = NULL;
   static const char *const what[] = {"no help", "no setup", "no update", "no apply", "no destroy"};
-  for (int i = 0; i < 5; i++) {
-    missing[i].name = "fresh";
-    refuse(context, &missing[i], KARST_ERROR_ARGUMENT, what[i], "a method with a NULL");
-  }
+  for (int i = 0; i < 5; i++) refuse(context, &missing[i], KARST_ERROR_ARGUMENT, what[i], "a method with a NULL");
 }
 
 static void test_bad_rows(karst_context *context)
@@ -291,11 +268,10 @@ static void test_kinds(karst_context *context)
 /* A set of options with a method that another context does not have. */
 static void test_two_contexts(karst_context *context)
 {
-  karst_context *other;
   karst_options *options, *copy;
   karst_solver *solver;
   karst_precond *M;
-  tap_need(NULL, karst_context_create(NULL, &other), "context");
+  karst_context *other = tap_context();
   tap_need(context, karst_options_create(context, &options), "options");
   set(context, options, "precond", "multigrid");
   karst_matrix *A = matrix_from(other, "poisson2d:3x3", 1);
@@ -323,8 +299,6 @@ static void test_two_contexts(karst_context *context)
 static void test_memory(void)
 {
   struct failing_allocator memory = {.fail_at = 0};
-  karst_allocator allocator = failing_allocator(&memory);
-  karst_context *context;
   const karst_precond_method method = with_rows("multigrid", rows);
   int failures = 0;
   for (bool done = false; !done;) {
@@ -332,8 +306,8 @@ static void test_memory(void)
     karst_matrix *A = NULL;
     karst_precond *M = NULL;
     memory = (struct failing_allocator){.fail_at = 0};
-    tap_need(NULL, karst_context_create(&allocator, &context), "context");
-    tap_need(context, karst_gallery_create(context, "poisson2d:3x3", 1, &A, NULL), "matrix");
+    karst_context *context = failing_context(&memory);
+    A = matrix_from(context, "poisson2d:3x3", 1);
     memory.fail_at = memory.calls + ++failures;
     karst_status status = karst_precond_register(context, &method);
     if (!status) status = karst_options_create(context, &options);
@@ -353,9 +327,8 @@ static void test_memory(void)
 
 int main(void)
 {
-  karst_context *context;
-  const karst_precond_method method = with_rows("multigrid", rows);
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  const karst_precond_method identity = copying_method("identity"), method = with_rows("multigrid", rows);
+  karst_context *context = tap_context();
   tap_need(context, karst_precond_register(context, &identity), "registration");
   tap_need(context, karst_precond_register(context, &method), "registration");
   test_bad_methods(context);

@@ -34,13 +34,10 @@ static karst_value value_of(const karst_precond *P, const char *name)
 
 static karst_precond *make(karst_context *context, const char *name, const char *trisolve, const karst_matrix *A)
 {
-  tap_settings options;
-  tap_settings_default(&options);
-  options.precond = name;
+  tap_settings options = settings_for(NULL, name);
   options.trisolve = trisolve;
   options.ilu_residual = "yes";
-  karst_precond *P = precond_of(context, &options, A);
-  return P;
+  return precond_of(context, &options, A);
 }
 
 static void each_method(karst_context *context)
@@ -110,14 +107,11 @@ static void of_a_solver(karst_context *context)
 {
   const karst_index start[] = {0, 1, 2}, hollow[] = {1, 0};
   const double ones[] = {1, 1};
-  karst_matrix *bad;
   karst_value value = {.name = "untouched"};
-  tap_settings options;
-  tap_settings_default(&options);
-  options.precond = "iluk";
+  tap_settings options = settings_for(NULL, "iluk");
   options.ordering = "rcm";
   karst_matrix *A = matrix_from(context, "poisson2d:9x7", 1);
-  tap_need(context, karst_matrix_create(context, 2, 1, start, hollow, ones, KARST_COPY, &bad), "matrix");
+  karst_matrix *bad = matrix_of(context, 2, 1, start, hollow, ones);
   karst_solver *solver = solver_of(context, &options);
   tap_ok(!karst_solver_report(solver, 0, &value) && strcmp(value.name, "untouched") == 0, "no values before setup");
   tap_need(context, karst_solver_setup(solver, A), "setup");
@@ -171,9 +165,7 @@ static karst_matrix *one_row(karst_context *context)
 {
   const karst_index start[] = {0, 1}, column[] = {0};
   const double value[] = {2};
-  karst_matrix *A;
-  tap_need(context, karst_matrix_create(context, 1, 1, start, column, value, KARST_COPY, &A), "matrix");
-  return A;
+  return matrix_of(context, 1, 1, start, column, value);
 }
 
 static karst_precond *talker(karst_context *context, const karst_matrix *A, int in_setup)
@@ -303,9 +295,7 @@ static void limits(karst_context *context)
 static void no_memory(void)
 {
   struct failing_allocator memory = {.fail_at = 0};
-  karst_allocator allocator = failing_allocator(&memory);
-  karst_context *context;
-  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  karst_context *context = failing_context(&memory);
   karst_matrix *A = one_row(context);
   karst_precond *P = talker(context, A, 0);
   const long calls = memory.calls;

@@ -20,10 +20,7 @@ static struct solve solve(karst_context *context, const char *problem, karst_ind
 {
   struct solve made;
   char spec[60];
-  tap_settings settings;
-  tap_settings_default(&settings);
-  settings.precond = "rrb";
-  settings.solver = "cg";
+  tap_settings settings = settings_for("cg", "rrb");
   settings.rtol = 1e-10;
   snprintf(spec, sizeof spec, "%s:%ldx%ld", problem, (long)nx, (long)ny);
   struct problem p = problem_from(context, spec, 0, 0);
@@ -87,17 +84,9 @@ static void grids(karst_context *context)
 static karst_status make_spoilt(karst_context *context, const char *spec, karst_index row, karst_index column,
                                 double entry, karst_precond **M, karst_matrix **A)
 {
-  double *host;
   *M = NULL;
-  tap_need(context, karst_gallery_create(context, spec, 0, A, NULL), spec);
-  tap_need(context, karst_matrix_host_value(*A, &host), "values");
-  double *value = tap_memory(karst_matrix_blocks(*A), sizeof *value);
-  memcpy(value, host, (size_t)karst_matrix_blocks(*A) * sizeof *value);
-  karst_matrix_host_value_done(*A, host);
-  for (karst_index k = karst_matrix_row_start(*A)[row]; k < karst_matrix_row_start(*A)[row + 1]; k++)
-    if (karst_matrix_column(*A)[k] == column) value[k] = entry;
-  tap_need(context, karst_matrix_update_values(*A, value), "values");
-  free(value);
+  *A = matrix_from(context, spec, 0);
+  set_entry(*A, row, column, 0, entry);
   karst_options *options = options_of(context, PAIRS("precond", "rrb"));
   const karst_status status = karst_precond_create(context, options, *A, M);
   karst_options_destroy(options);
@@ -122,7 +111,7 @@ static void sentences(karst_context *context)
          "an entry without its image: %s", karst_context_error(context));
   karst_precond_destroy(M);
   karst_matrix_destroy(A);
-  tap_need(context, karst_gallery_create(context, "poisson2d:3x500", 0, &A, NULL), "a matrix");
+  A = matrix_from(context, "poisson2d:3x500", 0);
   tap_need(context, karst_matrix_set_grid(A, 2, 750, 1), "another grid");
   karst_options *options = options_of(context, PAIRS("precond", "rrb"));
   status = karst_precond_create(context, options, A, &M);

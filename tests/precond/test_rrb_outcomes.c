@@ -188,37 +188,29 @@ static void not_symmetric(karst_context *context)
 /* A ring of nodes, which is a periodic grid of one line. */
 static karst_matrix *make_ring(karst_context *context, karst_index n)
 {
-  karst_index start[20] = {0}, column[60], count = 0;
-  double value[60];
-  karst_matrix *A;
+  double rows[400] = {0};
   for (karst_index q = 0; q < n; q++) {
-    for (karst_index p = 0; p < n; p++) {
-      const karst_index distance = p > q ? p - q : q - p;
-      if (distance > 1 && distance != n - 1) continue;
-      column[count] = p;
-      value[count++] = p == q ? 3 : -1;
-    }
-    start[q + 1] = count;
+    rows[q * n + q] = 3;
+    rows[q * n + (q + 1) % n] = rows[(q + 1) % n * n + q] = -1;
   }
-  tap_need(context, karst_matrix_create(context, n, 1, start, column, value, KARST_COPY, &A), "ring");
+  karst_matrix *A = matrix_from_rows(context, n, 1, rows);
   tap_need(context, karst_matrix_set_grid(A, n, 1, 1), "grid");
   return A;
 }
 
 static void refusals(karst_context *context)
 {
-  karst_matrix *A;
   if (tap_lacks_kernels(context->backend->rrb, "rrb", "refusals")) return;
-  A = make_ring(context, 11);
+  karst_matrix *A = make_ring(context, 11);
   refuse(context, A, NULL, NULL, KARST_ERROR_MATRIX, "rrb is not for periodic boundaries");
   karst_matrix_destroy(A);
-  tap_need(context, karst_gallery_create(context, "poisson3d:4x3x2", 0, &A, NULL), "matrix");
+  A = matrix_from(context, "poisson3d:4x3x2", 0);
   refuse(context, A, NULL, NULL, KARST_ERROR_MATRIX, "rrb is for two-dimensional grids, and not for 4x3x2");
   karst_matrix_destroy(A);
-  tap_need(context, karst_gallery_create(context, "poisson2d:6x4", 2, &A, NULL), "matrix");
+  A = matrix_from(context, "poisson2d:6x4", 2);
   refuse(context, A, NULL, NULL, KARST_ERROR_MATRIX, "rrb is for one unknown a cell, and the blocks are of 2");
   karst_matrix_destroy(A);
-  tap_need(context, karst_gallery_create(context, "poisson2d:6x4", 0, &A, NULL), "matrix");
+  A = matrix_from(context, "poisson2d:6x4", 0);
   refuse(context, A, "rrb-precision", "half", KARST_ERROR_OPTION, "half");
   refuse(context, A, "rrb-levels", "1000", KARST_ERROR_OPTION, "rrb-levels");
   refuse(context, A, "rrb-levels", "-1", KARST_ERROR_OPTION, "rrb-levels");

@@ -30,8 +30,7 @@ static karst_solver *make(karst_context *context, const karst_matrix *A, const p
 static karst_result solve(karst_context *context, karst_solver *solver, int64_t n, const double *b, double *x)
 {
   karst_vector *of_b = vector_from(context, n, b), *of_x = vector_from(context, n, x);
-  karst_result result;
-  tap_need(context, karst_solver_solve(solver, of_b, of_x, &result), "solve");
+  const karst_result result = solved(solver, of_b, of_x);
   tap_need(context, karst_vector_get(of_x, n, x), "x");
   karst_vector_destroy(of_b);
   karst_vector_destroy(of_x);
@@ -150,14 +149,6 @@ static void new_values(karst_context *context)
   }
 }
 
-/* Memory that the solver holds. */
-static int64_t memory_of(karst_context *context, const karst_solver *solver)
-{
-  karst_solver_info info;
-  tap_need(context, karst_solver_get_info(solver, &info), "info");
-  return info.memory;
-}
-
 /* Kept factors reduce nothing, so that cg's vectors are those of all unknowns until the update. */
 static void kept_memory(karst_context *context)
 {
@@ -166,14 +157,14 @@ static void kept_memory(karst_context *context)
   const struct rrb_kind kind = {.anisotropic = 1};
   struct rrb_system system = rrb_random_system(context, 31, 32, &kind);
   karst_solver *solver = make(context, system.A, options);
-  const int64_t before = memory_of(context, solver);
+  const int64_t before = info_of(solver).memory;
   for (int round = 0; round < 2; round++) {
     tap_need(context, karst_solver_keep(solver), "keep");
-    const int64_t kept = memory_of(context, solver);
+    const int64_t kept = info_of(solver).memory;
     tap_ok(kept != before, "kept factors: %lld bytes and not %lld", (long long)kept, (long long)before);
     check_solution(context, system.A, solver, "kept");
     tap_need(context, karst_solver_update(solver), "update");
-    const int64_t after = memory_of(context, solver);
+    const int64_t after = info_of(solver).memory;
     tap_ok(after == before, "updated: %lld bytes as before", (long long)after);
     check_solution(context, system.A, solver, "updated");
   }
@@ -191,7 +182,6 @@ static karst_matrix *unit_square(karst_context *context, karst_index N, double *
   karst_index *start = tap_memory((int64_t)n + 1, sizeof *start), *column = tap_memory(5 * (int64_t)n, sizeof *column);
   karst_index entries = 0;
   double *value = tap_memory(5 * (int64_t)n, sizeof *value);
-  karst_matrix *A;
   for (karst_index q = 0; q < n; q++) {
     const karst_index i = q % N, j = q / N;
     const double h = 1.0 / (double)(N + 1), x = h * (double)(i + 1), y = h * (double)(j + 1);
@@ -209,7 +199,7 @@ static karst_matrix *unit_square(karst_context *context, karst_index N, double *
       }
     start[q + 1] = entries;
   }
-  tap_need(context, karst_matrix_create(context, n, 1, start, column, value, KARST_COPY, &A), "matrix");
+  karst_matrix *A = matrix_of(context, n, 1, start, column, value);
   tap_need(context, karst_matrix_set_grid(A, N, N, 1), "grid");
   free(start);
   free(column);

@@ -26,10 +26,7 @@ static void note_warning(void *user, karst_message_kind kind, const char *text)
 static void change_entry(karst_context *context, karst_matrix *A, karst_index row, karst_index column, int64_t v,
                          double change)
 {
-  double *value, *changed = tap_memory(karst_entries(A), sizeof *changed);
-  tap_need(context, karst_matrix_host_value(A, &value), "values");
-  memcpy(changed, value, (size_t)karst_entries(A) * sizeof *changed);
-  karst_matrix_host_value_done(A, value);
+  double *changed = values_on_host(A);
   const karst_index k = karst_find_column(A->column, A->row_start[row], A->row_start[row + 1], column);
   changed[karst_block_offset(A->block_size, k) + v] += change;
   tap_need(context, karst_matrix_update_values(A, changed), "update");
@@ -41,9 +38,7 @@ static void warns(karst_context *context, const char *ordering, const karst_matr
                   const char *what)
 {
   struct warned warned = {.count = 0};
-  tap_settings options;
-  tap_settings_default(&options);
-  options.precond = "paric";
+  tap_settings options = settings_for(NULL, "paric");
   options.level = 1;
   options.sweeps = 2;
   options.ordering = ordering;
@@ -90,9 +85,8 @@ static void rounding_beside_zero(karst_context *context)
 {
   const karst_index start[] = {0, 2, 4}, column[] = {0, 1, 0, 1};
   const double value[] = {0, 1 + 2.5e-16, 1, 4}, other[] = {0, 1 + 1e-6, 1, 4};
-  karst_matrix *A;
   karst_index row;
-  tap_need(context, karst_matrix_create(context, 2, 1, start, column, value, KARST_COPY, &A), "A");
+  karst_matrix *A = matrix_of(context, 2, 1, start, column, value);
   tap_need(context, karst_matrix_find_asymmetry(A, &row), "rounding");
   tap_ok(row == -1, "rounding beside a diagonal entry of 0");
   tap_need(context, karst_matrix_update_values(A, other), "update");

@@ -17,9 +17,7 @@ enum { TILE_SIZES = sizeof tile_sizes / sizeof *tile_sizes };
 
 static tap_settings settings_of(const char *precond, const char *ordering, int tile_size, int level)
 {
-  tap_settings settings;
-  tap_settings_default(&settings);
-  settings.precond = precond;
+  tap_settings settings = settings_for(NULL, precond);
   settings.ordering = ordering;
   settings.tile_size = tile_size;
   settings.level = level;
@@ -113,17 +111,14 @@ static void exact(karst_context *context)
  * zero in whatever order, after any fill. */
 static void spoil(karst_context *context, karst_matrix *A, karst_index row, bool column, double diagonal)
 {
-  const int64_t bb = (int64_t)A->block_size * A->block_size, entries = karst_entries(A);
-  double *value, *changed = tap_memory(entries, sizeof *changed);
-  tap_need(context, karst_matrix_host_value(A, &value), "values");
-  memcpy(changed, value, (size_t)entries * sizeof *changed);
+  const int64_t bb = (int64_t)A->block_size * A->block_size;
+  double *changed = values_on_host(A);
   for (karst_index i = 0; i < A->block_rows; i++)
     for (int64_t k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
       const karst_index j = A->column[k];
       for (int64_t v = 0; v < bb && (column ? j : i) == row; v++) changed[k * bb + v] = i == j ? diagonal : 0;
     }
   tap_need(context, karst_matrix_update_values(A, changed), "update");
-  karst_matrix_host_value_done(A, value);
   free(changed);
 }
 
@@ -148,15 +143,13 @@ static void bad_rows(karst_context *context)
     const bool singular = c < 9;
     const karst_index row = (karst_index)tap_random_index(60);
     tap_settings settings = settings_of("iluk", c % 4 == 3 ? "colour" : "tiles", tile_sizes[c % TILE_SIZES], c % 3);
-    karst_matrix *A = random_matrix(context, 60, b), *sound = matrix_copied(context, A);
+    karst_matrix *A = random_matrix(context, 60, b);
     karst_result result, again;
-    double *value;
+    double *sound = values_on_host(A);
     spoil(context, A, row, false, singular ? 0 : NAN);
     karst_solver *solver = solver_set_up(context, &settings, A);
     tap_need(context, solve(context, solver, karst_matrix_rows(A), &result, NULL), "solve");
-    tap_need(context, karst_matrix_host_value(sound, &value), "values");
-    tap_need(context, karst_matrix_update_values(A, value), "update");
-    karst_matrix_host_value_done(sound, value);
+    tap_need(context, karst_matrix_update_values(A, sound), "update");
     tap_need(context, karst_solver_update(solver), "update");
     tap_need(context, solve(context, solver, karst_matrix_rows(A), &again, NULL), "solve");
     tap_ok(result.reason == (singular ? KARST_SINGULAR_BLOCK : KARST_NOT_FINITE) && result.block_row == row &&
@@ -165,7 +158,7 @@ static void bad_rows(karst_context *context)
            settings.ordering, singular ? "a singular block" : "a NaN", (long)result.block_row, (long)row);
     karst_solver_destroy(solver);
     karst_matrix_destroy(A);
-    karst_matrix_destroy(sound);
+    free(sound);
   }
 }
 
@@ -173,8 +166,7 @@ static void bad_rows(karst_context *context)
  * the row when it is eliminated. */
 static void shifted(karst_context *context)
 {
-  karst_context *cpu;
-  tap_need(NULL, karst_context_create(NULL, &cpu), "context");
+  karst_context *cpu = tap_context();
   for (int c = 0; c < 27; c++) {
     const int b = 1 + c % 9;
     tap_settings settings = settings_of("iluk", "tiles", tile_sizes[(b + c / 9) % TILE_SIZES], (c + c / 9) % 3);

@@ -22,9 +22,7 @@ static bool is_dilu(const char *trisolve) { return strcmp(trisolve, "dilu") == 0
 
 static tap_settings settings_of(const struct variant *variant, int level, const char *trisolve)
 {
-  tap_settings settings;
-  tap_settings_default(&settings);
-  settings.precond = is_dilu(trisolve) ? "dilu" : "iluk";
+  tap_settings settings = settings_for(NULL, is_dilu(trisolve) ? "dilu" : "iluk");
   settings.ordering = variant->ordering;
   settings.tile_size = variant->tile_size;
   settings.level = level;
@@ -193,8 +191,7 @@ static void many_tiles(karst_context *context)
   } cases[] = {{{40, 41, 39}, 1, 0, 256},  {{30, 31, 29}, 1, 1, 64}, {{20, 21, 22}, 1, 2, 64},
                {{200, 190, 1}, 1, 0, 256}, {{20, 22, 21}, 3, 0, 64}, {{14, 15, 13}, 4, 1, 32},
                {{11, 12, 13}, 6, 0, 32},   {{9, 9, 9}, 8, 0, 32}};
-  karst_context *cpu;
-  tap_need(NULL, karst_context_create(NULL, &cpu), "context");
+  karst_context *cpu = tap_context();
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     struct pattern grid = pattern_grid(cases[c].size[0], cases[c].size[1], cases[c].size[2]);
     karst_matrix *A = pattern_random_matrix(context, &grid, cases[c].b, 1.5);

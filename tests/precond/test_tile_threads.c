@@ -124,9 +124,7 @@ static void check_tiles(karst_context *context, karst_index n, int tile_size, in
 
 static tap_settings settings_of(int kind, int tile_size)
 {
-  tap_settings settings;
-  tap_settings_default(&settings);
-  settings.precond = kind == 3 ? "dilu" : "iluk";
+  tap_settings settings = settings_for(NULL, kind == 3 ? "dilu" : "iluk");
   settings.level = kind == 3 ? 0 : kind;
   settings.ordering = tile_size ? "tiles" : "colour";
   settings.tile_size = tile_size;
@@ -161,8 +159,7 @@ static void check_bits(karst_context *one, const struct pattern *pattern, int b,
     double *expected = tile_apply(&s, r);
     tile_system_free(&s);
     for (int threads = 2; threads <= 3; threads++) {
-      karst_context *context;
-      tap_need(NULL, karst_context_create(NULL, &context), "context");
+      karst_context *context = tap_context();
       tap_need(context, tap_set_threads(context, threads), "threads");
       karst_matrix *copy = matrix_copied(context, A);
       const bool right = has_bits(context, &settings, copy, r, expected);
@@ -209,8 +206,7 @@ static karst_status run_schedules(karst_context *context, void *user)
 
 int main(void)
 {
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   schedules(context);
   check_tiles(context, 30, 1, 0, 3); /* rows are joined */
   check_tiles(context, 30, 64, 0, 2);
