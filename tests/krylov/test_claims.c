@@ -145,7 +145,7 @@ static karst_matrix *make_dependent(karst_context *context, int n)
   return matrix_from_rows(context, n, 1, rows);
 }
 
-/* Residuals are judged in 113 bits; the tolerance 1e-12 is for the rounding of norms. */
+/* Residuals are computed in 113 bits; the tolerance 1e-12 is for the rounding of norms. */
 static void test_rounding(karst_context *context)
 {
   static const double rtols[] = {1e-6, 1e-8, 1e-10, 1e-12, 1e-15, 0};

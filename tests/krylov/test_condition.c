@@ -55,8 +55,8 @@ static void test_known(karst_context *context)
     tap_need(context, karst_vector_fill(system.b, 0), "b");
     problem_solve(&system, solver);
     tap_need(context, karst_vector_fill_random(system.b, tap_seed()), "b");
-    tap_ok(tap_solver_number(solver, "condition_number") == -1, "%s: none after a solve without an iteration",
-           preconds[p]);
+    tap_ok(tap_solver_number(solver, "condition_number") == -1,
+           "%s: no condition number after a solve without an iteration", preconds[p]);
     karst_solver_destroy(solver);
   }
   problem_destroy(&system);
@@ -75,7 +75,7 @@ static void test_report(karst_context *context)
   tap_ok(before > 0 && after == before + 3 && tap_solver_number(solver, "levels_lower") > 0,
          "cg adds 3 values to the %d of iluk", (int)before);
   tap_ok(karst_solver_report(solver, 0, NULL) == 0 && karst_solver_report(NULL, 0, &value) == 0,
-         "there is no report without a place for the value or a solver");
+         "a NULL value or a NULL solver has no report");
   karst_solver_destroy(solver);
   problem_destroy(&p);
 }

@@ -110,7 +110,7 @@ static void test_failing_applies(karst_context *context)
            "%s, %s, scale %s: each of %d applies that fails ends the solve, and says so", is->solver, is->side,
            is->scale, applies);
     const int least = strcmp(is->solver, "fgmres") == 0 ? applies - 2 : applies / 2; /* x does not need the last */
-    tap_ok(worse == 0 && better > least, "x is never worse than the start, and better %d times", better);
+    tap_ok(worse == 0 && better > least, "x is never worse than the start, and is better %d times", better);
     tap_ok(other == 0, "the next solve has the bits of one before");
     karst_solver_destroy(solver);
   }
@@ -233,7 +233,7 @@ static void test_turns(karst_context *context)
   }
   tap_need(context, solve_in_turns(&s, "gmres", "auto", false, target, &result), "gmres, not told");
   tap_ok(result.reason <= 0 || result.iterations > 2 * iterations,
-         "gmres would not get there, or not as soon: %s after %d iterations", karst_reason_text(result.reason),
+         "gmres does not converge, or takes more iterations: %s after %d iterations", karst_reason_text(result.reason),
          result.iterations);
   for (int i = 0; i < 3; i++) {
     karst_status status = solve_in_turns(&s, fixed[i], "auto", true, target, &result);
@@ -287,7 +287,7 @@ static void test_memory(karst_context *context)
     karst_solver_destroy(solver);
   }
   tap_ok(memory[1] - memory[0] >= vectors && memory[1] - memory[0] < vectors + vectors / 20,
-         "fgmres holds as many vectors more as its restart: %lld bytes and %lld", (long long)memory[0],
+         "fgmres holds restart vectors more than gmres: %lld bytes and %lld", (long long)memory[0],
          (long long)memory[1]);
   problem_destroy(&s);
 }

@@ -220,7 +220,7 @@ static void test_symmetric_operator(karst_context *context)
   tap_ok(least > 0, "iluk of a symmetric positive definite M-matrix is positive definite");
 }
 
-/* On a symmetric positive definite system every driver is tested, cg among them. */
+/* Tests every driver, also cg, on a symmetric positive definite system. */
 static const char *const every_solver[] = {"gmres", "fgmres", "bicgstab", "cg", "orthomin", "richardson"};
 enum { SOLVERS = sizeof every_solver / sizeof every_solver[0] };
 
@@ -256,7 +256,7 @@ static struct system make_convective(karst_context *context)
   return make_system(context, matrix_from_rows(context, N, 1, rows));
 }
 
-/* If losing orthogonality costs iterations, "auto" takes as many as "twice". In five systems together it does. */
+/* If losing orthogonality costs iterations, "auto" takes as many as "twice". In five systems together it costs some. */
 static void test_orthogonality(karst_context *context, const char *solver)
 {
   enum { ONCE, TWICE, AUTO, PASSES, SYSTEMS = 5 };
@@ -279,8 +279,8 @@ static void test_orthogonality(karst_context *context, const char *solver)
          iterations[TWICE], iterations[AUTO]);
 }
 
-/* With a fixed preconditioner fgmres is gmres from the right. The first cycle agrees bit by bit. Later ones agree up to
- * the rounding errors of x, which may cost or save the last iteration. */
+/* With a fixed preconditioner fgmres takes the steps of gmres from the right. The first cycle agrees bit by bit. Later
+ * ones agree up to the rounding errors of x, which may cost or save the last iteration. */
 static void test_flexible_is_gmres(karst_context *context)
 {
   static const char *const passes[] = {"once", "twice", "auto"};
@@ -344,7 +344,8 @@ static void test_targets(karst_context *context)
            "%s stops at atol and not far below: %.1e", options.solver, loose.residual);
     tap_ok(tight.result.reason == KARST_CONVERGED_RTOL && tight.result.relative_residual <= 1e-12,
            "%s stops at rtol where that is larger: %.1e", options.solver, tight.result.relative_residual);
-    tap_ok(loose.result.iterations < tight.result.iterations, "%s takes fewer iterations for less", options.solver);
+    tap_ok(loose.result.iterations < tight.result.iterations, "%s takes fewer iterations for a larger target",
+           options.solver);
     free(loose.x);
     free(tight.x);
   }

@@ -15,22 +15,22 @@ static const struct way {
   const char *ordering, *scale, *side;
 } ways[] = {{"natural", "none", "right"}, {"rcm", "none", "left"}, {"rcm", "diagonal", "right"}};
 
-/* Decides at an iteration, or once the residual is at most enough. */
-struct judge {
+/* Decides at an iteration, or at a residual of at most "enough". */
+struct decision {
   int at;
   double enough;
   int decision;
   int last; /* the last iteration for which it was called */
 };
 
-static karst_decision judge(void *user, int iteration, double residual)
+static karst_decision decide_at(void *user, int iteration, double residual)
 {
-  struct judge *judge = user;
-  judge->last = iteration;
-  return iteration == judge->at || residual <= judge->enough ? (karst_decision)judge->decision : KARST_GO_ON;
+  struct decision *made = user;
+  made->last = iteration;
+  return iteration == made->at || residual <= made->enough ? (karst_decision)made->decision : KARST_GO_ON;
 }
 
-static struct judge decide(int decision, int at) { return (struct judge){at, -1, decision, -1}; }
+static struct decision decide(int decision, int at) { return (struct decision){at, -1, decision, -1}; }
 
 static karst_solver *make_solver(const struct problem *p, const char *solver, const struct way *way, int max_iterations)
 {
@@ -49,7 +49,7 @@ static double *solve(const struct problem *p, karst_solver *solver, double start
 {
   tap_need(p->context, karst_vector_fill(p->x, start), "start");
   karst_status status = karst_solver_solve(solver, p->b, p->x, result);
-  if (status != expected) tap_ok(false, "the solve is to be: %s", karst_status_text(expected));
+  if (status != expected) tap_ok(false, "the solve returns success: %s", karst_status_text(expected));
   return vector_on_host(p->x);
 }
 
@@ -66,8 +66,8 @@ static void test_iterate(const struct problem *p, const char *name, const struct
   karst_result limit, result;
   double *wanted = solve(p, limited, 0, KARST_SUCCESS, &limit);
   for (int c = 0; c < 2; c++) {
-    struct judge user = decide(cases[c].decision, AT);
-    karst_solver_monitor(solver, judge, &user);
+    struct decision user = decide(cases[c].decision, AT);
+    karst_solver_monitor(solver, decide_at, &user);
     double *x = solve(p, solver, 0, KARST_SUCCESS, &result);
     const double residual = tap_residual(p->A, p->b, p->x);
     tap_ok(result.reason == cases[c].reason && result.iterations == AT && user.last == AT &&
@@ -91,9 +91,9 @@ static void test_start(const struct problem *p, const char *name, const struct w
 {
   karst_solver *solver = make_solver(p, name, way, 1000);
   for (int decision = KARST_ACCEPT; decision <= KARST_STOP; decision++) {
-    struct judge user = decide(decision, 0);
+    struct decision user = decide(decision, 0);
     karst_result result;
-    karst_solver_monitor(solver, judge, &user);
+    karst_solver_monitor(solver, decide_at, &user);
     double *x = solve(p, solver, 0.3, KARST_SUCCESS, &result), changed = 0;
     const double residual = tap_residual(p->A, p->b, p->x);
     for (int64_t i = 0; i < p->n; i++) changed += x[i] != 0.3;
@@ -105,38 +105,38 @@ static void test_start(const struct problem *p, const char *name, const struct w
   karst_solver_destroy(solver);
 }
 
-/* Where the caller's own test and a target are met at once, the reason is that of the target. */
+/* If the monitor accepts an iterate that also meets a target, the reason is the target's. */
 static void test_targets(const struct problem *p, const char *name)
 {
   karst_solver *solver = make_solver(p, name, &ways[0], 1000);
   karst_result result;
   const double norm = vector_norm(p->b);
-  struct judge loose = {-1, 1e-4 * norm, KARST_ACCEPT, -1}, tight = {-1, 1e-10 * norm, KARST_STOP, -1};
-  karst_solver_monitor(solver, judge, &loose);
+  struct decision loose = {-1, 1e-4 * norm, KARST_ACCEPT, -1}, tight = {-1, 1e-10 * norm, KARST_STOP, -1};
+  karst_solver_monitor(solver, decide_at, &loose);
   result = problem_solve(p, solver);
   tap_ok(result.reason == KARST_CONVERGED_MONITOR && result.relative_residual <= 1.01e-4 &&
              result.relative_residual > 1e-10,
-         "%s: a looser test of the caller's: %.2e", name, result.relative_residual);
-  karst_solver_monitor(solver, judge, &tight);
+         "%s: a monitor that accepts a larger residual: %.2e", name, result.relative_residual);
+  karst_solver_monitor(solver, decide_at, &tight);
   result = problem_solve(p, solver);
-  tap_ok(result.reason == KARST_CONVERGED_RTOL, "%s: rtol is met, whatever the monitor decides: %s", name,
+  tap_ok(result.reason == KARST_CONVERGED_RTOL, "%s: rtol is the reason, whatever the monitor decides: %s", name,
          karst_reason_text(result.reason));
   tap_need(p->context, karst_solver_set_tolerances(solver, 1e-10, 2 * norm, 1000), "atol");
-  struct judge first = decide(KARST_STOP, 0);
-  karst_solver_monitor(solver, judge, &first);
+  struct decision first = decide(KARST_STOP, 0);
+  karst_solver_monitor(solver, decide_at, &first);
   result = problem_solve(p, solver);
   tap_ok(result.reason == KARST_CONVERGED_ATOL && result.iterations == 0, "%s: likewise atol", name);
   karst_solver_destroy(solver);
 }
 
-/* A value that is none of the decisions is an error of the program. */
+/* A monitor that returns an invalid decision is an error of the program. */
 static void test_no_decision(const struct problem *p, const char *name, const struct way *way)
 {
   karst_solver *solver = make_solver(p, name, way, 1000);
   for (int at = 0; at <= AT; at += AT) {
-    struct judge user = decide(9, at);
+    struct decision user = decide(9, at);
     karst_result result;
-    karst_solver_monitor(solver, judge, &user);
+    karst_solver_monitor(solver, decide_at, &user);
     free(solve(p, solver, 0, KARST_ERROR_ARGUMENT, &result));
     const double residual = tap_residual(p->A, p->b, p->x);
     tap_ok(strstr(karst_context_error(p->context), "the monitor returned 9") && result.reason == KARST_SOUND &&
@@ -144,7 +144,7 @@ static void test_no_decision(const struct problem *p, const char *name, const st
            "%s, %s, %s: %s", name, way->ordering, way->scale, karst_context_error(p->context));
     const double norm = vector_norm(p->b);
     tap_ok(at > 0 ? residual < norm : residual == norm || fabs(residual / norm - 1) < 1e-14,
-           "x is the best until then: %.3e of %.3e", residual, norm);
+           "x is the best iterate so far: %.3e of %.3e", residual, norm);
   }
   karst_solver_destroy(solver);
 }
@@ -190,11 +190,11 @@ static void test_unfit(karst_context *context)
 {
   static const double singular[] = {0, 1, 1, 2}, regular[] = {3, 1, 1, 2}, none[] = {NAN, 0};
   for (int bad = 0; bad < 2; bad++) {
-    struct judge user = decide(KARST_ACCEPT, 0);
+    struct decision user = decide(KARST_ACCEPT, 0);
     struct problem p = problem_of(context, matrix_from_rows(context, 2, 1, bad ? regular : singular), 0);
     karst_solver *solver = solver_from(context, PAIRS(NULL));
     if (bad) tap_need(context, karst_vector_set(p.x, 2, none), "x");
-    karst_solver_monitor(solver, judge, &user);
+    karst_solver_monitor(solver, decide_at, &user);
     tap_need(context, karst_solver_setup(solver, p.A), "setup");
     const karst_result result = solved(solver, p.b, p.x);
     tap_ok(result.reason == (bad ? KARST_NOT_FINITE : KARST_SINGULAR_BLOCK), "an accepting monitor changes nothing: %s",

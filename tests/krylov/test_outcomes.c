@@ -132,13 +132,13 @@ static void test_gmres_breakdowns(karst_context *context)
     trial.a = projector;
     expect(&trial, KARST_BREAKDOWN_ARNOLDI, -1, "exhausted", "A b = 0");
     trial.a = identity;
-    expect(&trial, KARST_CONVERGED_RTOL, -1, "converged", "a breakdown that solves is a happy one");
+    expect(&trial, KARST_CONVERGED_RTOL, -1, "converged", "a breakdown at the solution is convergence");
     trial.n = 3;
     trial.a = deficient;
     trial.b = mostly;
     expect(&trial, KARST_BREAKDOWN_ARNOLDI, -1, "exhausted", "an inconsistent system");
     struct verdict verdict = run(&trial);
-    tap_ok(fabs(verdict.result.residual - 1e-3) < 1e-12, "what can be solved of an inconsistent system is: %.3e left",
+    tap_ok(fabs(verdict.result.residual - 1e-3) < 1e-12, "x of an inconsistent system has the least residual: %.3e",
            verdict.result.residual);
   }
 }
@@ -202,7 +202,7 @@ static void test_not_finite(karst_context *context)
     trial.block_size = 2;
     expect(&trial, KARST_NOT_FINITE, 0, "the matrix, block row 0", "NaN in A, in blocks");
     trial.options.precond = "iluk";
-    expect(&trial, KARST_NOT_FINITE, 0, "the matrix, block row 0", "NaN in A, met by the factorization");
+    expect(&trial, KARST_NOT_FINITE, 0, "the matrix, block row 0", "NaN in A, found by the factorization");
     trial = plain;
     trial.start = huge_start;
     trial.a = with(stiff, 16, 0, 1e300);
@@ -235,7 +235,7 @@ static void test_singular_block(karst_context *context)
     expect(&trial, KARST_SINGULAR_BLOCK, 2, "block row 2", "a zero on the diagonal");
     struct verdict verdict = run(&trial);
     tap_ok(memcmp(verdict.x, start, sizeof start) == 0 && verdict.result.iterations == 0,
-           "%s leaves x alone where there is no preconditioner", every_solver[s]);
+           "%s leaves x unchanged if the preconditioner has no factors", every_solver[s]);
   }
 }
 
@@ -263,7 +263,7 @@ static void test_iteration_limit(karst_context *context)
   }
 }
 
-/* One tolerance is out of the reach of arithmetic, and one restarted method makes no progress. */
+/* One target is below the rounding errors of a residual, and one restarted method makes no progress. */
 static void test_stagnation(karst_context *context)
 {
   enum { N = 8 };
@@ -275,8 +275,8 @@ static void test_stagnation(karst_context *context)
     bool exact = verdict.result.residual == 0, slow = strcmp(every_solver[s], "richardson") == 0;
     tap_ok((exact || verdict.result.reason == KARST_STAGNATED) && verdict.result.iterations < (slow ? 400 : 200) &&
                verdict.result.relative_residual < 1e-15,
-           "%s sees that 1e-30 is out of reach, after %d iterations at %.1e", every_solver[s],
-           verdict.result.iterations, verdict.result.relative_residual);
+           "%s stops at a target of 1e-30 after %d iterations at %.1e", every_solver[s], verdict.result.iterations,
+           verdict.result.relative_residual);
   }
   for (int i = 0; i < N; i++) shift[((i + 1) % N) * N + i] = 1;
   struct trial trial = make_trial(context, "gmres", "none", N, shift, e1);
@@ -312,24 +312,24 @@ static void test_slow_is_not_stagnated(karst_context *context)
 }
 
 /* A monitor that gives the matrix new values during a solve, and notes when the residual meets the target. */
-struct meddler {
+struct value_changer {
   karst_matrix *A;
   const double *value; /* the new values */
   double target;
-  int believed; /* number of the first iteration whose residual meets the target; -1: none yet */
+  int first_met; /* number of the first iteration whose residual meets the target; -1: none yet */
 };
 
-static karst_decision meddle(void *user, int iteration, double residual)
+static karst_decision change_at_five(void *user, int iteration, double residual)
 {
-  struct meddler *meddler = user;
-  if (iteration == 5) tap_need(NULL, karst_matrix_update_values(meddler->A, meddler->value), "new values");
-  if (meddler->believed < 0 && residual <= meddler->target) meddler->believed = iteration;
+  struct value_changer *changer = user;
+  if (iteration == 5) tap_need(NULL, karst_matrix_update_values(changer->A, changer->value), "new values");
+  if (changer->first_met < 0 && residual <= changer->target) changer->first_met = iteration;
   return KARST_GO_ON;
 }
 
 /* The recursive residual of a method belongs in part to another matrix, and reaches the target before the true residual
  * does. The solve goes on from the true residual to the solution of the changed system. */
-static void test_recursive_residual_lies(karst_context *context)
+static void test_wrong_recursive_residual(karst_context *context)
 {
   enum { BLOCKS = 5 * 16 * 16 };
   double value[BLOCKS], *dense;
@@ -340,7 +340,7 @@ static void test_recursive_residual_lies(karst_context *context)
   for (int s = 0; s < SOLVERS; s++) {
     karst_solver *solver;
     double residual;
-    struct meddler meddler = {A, value, 1e-10 * 16, -1};
+    struct value_changer changer = {A, value, 1e-10 * 16, -1};
     for (karst_index i = 0; i < rows; i++)
       for (karst_index k = karst_matrix_row_start(A)[i]; k < karst_matrix_row_start(A)[i + 1]; k++)
         value[k] = dense[karst_matrix_column(A)[k] * rows + i];
@@ -350,15 +350,15 @@ static void test_recursive_residual_lies(karst_context *context)
     options.rtol = 1e-10;
     tap_need(context, karst_vector_fill(x, 0), "start");
     tap_need(context, tap_solver_create(context, &options, &solver), "solver");
-    karst_solver_monitor(solver, meddle, &meddler);
+    karst_solver_monitor(solver, change_at_five, &changer);
     tap_need(context, karst_solver_setup(solver, A), "setup");
     const karst_result result = solved(solver, b, x);
     tap_need(context, karst_matrix_residual(A, b, x, r, &residual), "residual");
-    const bool recursive = strcmp(every_solver[s], "richardson") != 0; /* has no residual but the true one */
-    tap_ok(meddler.believed > 0 && (meddler.believed < result.iterations) == recursive,
-           "%s believes iteration %d of %d to be the last", every_solver[s], meddler.believed, result.iterations);
-    tap_ok(result.reason == KARST_CONVERGED_RTOL && residual <= meddler.target * (1 + 1e-3),
-           "%s goes on until the true residual is met: %.1e", every_solver[s], residual);
+    const bool recursive = strcmp(every_solver[s], "richardson") != 0; /* richardson computes only the true residual */
+    tap_ok(changer.first_met > 0 && (changer.first_met < result.iterations) == recursive,
+           "%s first meets the target at iteration %d of %d", every_solver[s], changer.first_met, result.iterations);
+    tap_ok(result.reason == KARST_CONVERGED_RTOL && residual <= changer.target * (1 + 1e-3),
+           "%s goes on until the true residual meets the target: %.1e", every_solver[s], residual);
     karst_solver_destroy(solver);
   }
   free(dense);
@@ -368,7 +368,7 @@ static void test_recursive_residual_lies(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* The start is so large that the residual falls through all of its digits during the solve. */
+/* The start is so large that the residual loses all of its digits during the solve. */
 static void test_far_start(karst_context *context)
 {
   karst_matrix *A = matrix_from(context, "poisson2d:16x16", 1);
@@ -388,7 +388,7 @@ static void test_far_start(karst_context *context)
     tap_need(context, karst_matrix_residual(A, b, x, r, &residual), "residual");
     tap_ok(result.reason == KARST_CONVERGED_RTOL && residual <= 16e-10 * (1 + 1e-3) &&
                result.iterations < (slow ? 1000 : 100),
-           "%s comes back from a start of 1e12 in %d iterations: %.1e", every_solver[s], result.iterations, residual);
+           "%s converges from a start of 1e12 in %d iterations: %.1e", every_solver[s], result.iterations, residual);
     karst_solver_destroy(solver);
   }
   karst_vector_destroy(r);
@@ -397,41 +397,41 @@ static void test_far_start(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* A preconditioner that changes in each call breaks every recurrence; here the size of its results alternates. */
-static int lies;
+/* A preconditioner that changes in each call breaks every recurrence. The size of this one's results varies. */
+static int varying_calls;
 
-static karst_status liar_apply(const karst_precond *p, const double *r, double *z)
+static karst_status varying_apply(const karst_precond *p, const double *r, double *z)
 {
   static const double part[] = {0.4, 0.1, 0.3, 0.2, 0.25};
   const struct karst_backend *backend = p->context->backend;
-  backend->fill(p->context, 4, part[lies++ % 5], z);
+  backend->fill(p->context, 4, part[varying_calls++ % 5], z);
   backend->multiply_elements(p->context, 4, z, r, z);
   return KARST_SUCCESS;
 }
 
-static const struct karst_precond_ops liar_ops = {
-    .name = "liar", .setup = precond_succeed, .update = precond_succeed, .apply = liar_apply};
+static const struct karst_precond_ops varying_ops = {
+    .name = "varying", .setup = precond_succeed, .update = precond_succeed, .apply = varying_apply};
 
-static void test_lying_preconditioner(karst_context *context)
+static void test_varying_preconditioner(karst_context *context)
 {
   for (int s = 0; s < SOLVERS; s++) {
     struct trial trial = make_trial(context, every_solver[s], "none", 4, stiff, load);
     karst_matrix *A = make_matrix(&trial);
     karst_vector *b = make_vector(&trial, load), *x = make_vector(&trial, NULL);
-    karst_precond liar = {.ops = &liar_ops, .context = context, .A = A, .block_row = -1};
+    karst_precond varying = {.ops = &varying_ops, .context = context, .A = A, .block_row = -1};
     karst_krylov_limits limits;
     karst_result result;
     double found[4], target = 1e-8 * norm_of_residual(&trial, NULL);
     trial.options.max_iterations = 400;
     karst_krylov *krylov;
-    tap_need(context, make_driver(&trial.options, A, &liar, &limits, &krylov), "driver");
+    tap_need(context, make_driver(&trial.options, A, &varying, &limits, &krylov), "driver");
     tap_need(context, karst_krylov_solve(krylov, b->values, x->values, target, 0, &result), "solve");
     tap_need(context, karst_vector_get(x, 4, found), "x");
     double residual = norm_of_residual(&trial, found);
     tap_ok((result.reason > 0) == (residual <= target * (1 + 1e-6)) && fabs(residual - result.residual) < 1e-12 &&
                residual <= norm_of_residual(&trial, NULL),
-           "%s under a preconditioner that changes tells the truth: %s, %.1e after %d iterations", every_solver[s],
-           karst_reason_text(result.reason), residual, result.iterations);
+           "%s reports the true residual with a preconditioner that changes: %s, %.1e after %d iterations",
+           every_solver[s], karst_reason_text(result.reason), residual, result.iterations);
     karst_krylov_destroy(krylov);
     karst_vector_destroy(b);
     karst_vector_destroy(x);
@@ -441,34 +441,34 @@ static void test_lying_preconditioner(karst_context *context)
 
 /* A preconditioner that does nothing until a claim of convergence was wrong. Then, from the second direction on, it
  * puts an infinity into row 2. Keeps |r| of the last two calls. */
-struct saboteur {
+struct infinity_maker {
   const karst_krylov *krylov;
   int calls; /* since the wrong claim of convergence */
   double norm[2];
 };
 
-static karst_status saboteur_apply(const karst_precond *p, const double *r, double *z)
+static karst_status make_infinity(const karst_precond *p, const double *r, double *z)
 {
-  struct saboteur *saboteur = p->data;
+  struct infinity_maker *maker = p->data;
   const struct karst_backend *backend = p->context->backend;
   double host[4];
   backend->copy(p->context, 4, r, z);
-  if (saboteur->krylov->claims.wrong == 0) return KARST_SUCCESS;
+  if (maker->krylov->claims.wrong == 0) return KARST_SUCCESS;
   tap_need(p->context, backend->download(p->context, host, r, sizeof host), "r");
-  saboteur->norm[0] = saboteur->norm[1];
-  saboteur->norm[1] = sqrt(host[0] * host[0] + host[1] * host[1] + host[2] * host[2] + host[3] * host[3]);
-  if (++saboteur->calls > 1) backend->fill(p->context, 1, INFINITY, z + 2);
+  maker->norm[0] = maker->norm[1];
+  maker->norm[1] = sqrt(host[0] * host[0] + host[1] * host[1] + host[2] * host[2] + host[3] * host[3]);
+  if (++maker->calls > 1) backend->fill(p->context, 1, INFINITY, z + 2);
   return KARST_SUCCESS;
 }
 
-static const struct karst_precond_ops saboteur_ops = {
-    .name = "saboteur", .setup = precond_succeed, .update = precond_succeed, .apply = saboteur_apply};
+static const struct karst_precond_ops infinity_ops = {
+    .name = "maker", .setup = precond_succeed, .update = precond_succeed, .apply = make_infinity};
 
-static karst_decision meddle_early(void *user, int iteration, double residual)
+static karst_decision change_at_one(void *user, int iteration, double residual)
 {
-  struct meddler *meddler = user;
+  struct value_changer *changer = user;
   (void)residual;
-  if (iteration == 1) tap_need(NULL, karst_matrix_update_values(meddler->A, meddler->value), "new values");
+  if (iteration == 1) tap_need(NULL, karst_matrix_update_values(changer->A, changer->value), "new values");
   return KARST_GO_ON;
 }
 
@@ -481,24 +481,24 @@ static void test_reason_in_a_correction(karst_context *context)
   karst_vector *b = make_vector(&trial, load), *x = make_vector(&trial, NULL);
   double larger[16];
   for (int i = 0; i < 16; i++) larger[i] = 1.4 * stiff[i];
-  struct saboteur saboteur = {0};
-  struct meddler meddler = {.A = A, .value = larger};
-  karst_precond precond = {.ops = &saboteur_ops, .context = context, .A = A, .data = &saboteur, .block_row = -1};
+  struct infinity_maker maker = {0};
+  struct value_changer changer = {.A = A, .value = larger};
+  karst_precond precond = {.ops = &infinity_ops, .context = context, .A = A, .data = &maker, .block_row = -1};
   karst_krylov_limits limits;
   karst_result result;
   karst_krylov *krylov;
   tap_need(context, make_driver(&trial.options, A, &precond, &limits, &krylov), "driver");
-  saboteur.krylov = krylov;
-  krylov->monitor.function = meddle_early;
-  krylov->monitor.user = &meddler;
+  maker.krylov = krylov;
+  krylov->monitor.function = change_at_one;
+  krylov->monitor.user = &changer;
   double target = 1e-10 * norm_of_residual(&trial, NULL);
   tap_need(context, karst_krylov_solve(krylov, b->values, x->values, target, 0, &result), "solve");
   tap_ok(result.reason == KARST_NOT_FINITE && result.block_row == 2 &&
              strstr(krylov->fault.what, "the preconditioned residual"),
          "an infinity in a correction: %s, block row %ld", krylov->fault.what ? krylov->fault.what : "nothing",
          (long)result.block_row);
-  tap_ok(fabs(saboteur.norm[1] - saboteur.norm[0]) <= 1e-10 * saboteur.norm[0],
-         "its residual is found again: %.10e, %.10e", saboteur.norm[0], saboteur.norm[1]);
+  tap_ok(fabs(maker.norm[1] - maker.norm[0]) <= 1e-10 * maker.norm[0], "its residual is found again: %.10e, %.10e",
+         maker.norm[0], maker.norm[1]);
   karst_krylov_destroy(krylov);
   karst_vector_destroy(b);
   karst_vector_destroy(x);
@@ -516,9 +516,9 @@ static void test_all(karst_context *context)
   test_iteration_limit(context);
   test_stagnation(context);
   test_slow_is_not_stagnated(context);
-  test_recursive_residual_lies(context);
+  test_wrong_recursive_residual(context);
   test_far_start(context);
-  test_lying_preconditioner(context);
+  test_varying_preconditioner(context);
   test_reason_in_a_correction(context);
 }
 

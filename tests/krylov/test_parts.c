@@ -21,8 +21,8 @@ static tap_settings part_settings(int parts, int steps)
   return settings;
 }
 
-/* A matrix on a grid that knows it, with couplings of about half the size of the diagonal block. keep: which cells
- * there are, NULL: all; order: the cells of the block rows go upwards, or downwards. */
+/* A matrix with its grid, and couplings of about half the size of the diagonal block. keep: the cells that have a block
+ * row, NULL: all; downwards: the last cell has the first block row. */
 static karst_matrix *make_matrix(karst_context *context, const karst_index size[3], int b, const bool *keep,
                                  bool downwards)
 {
@@ -32,7 +32,7 @@ static karst_matrix *make_matrix(karst_context *context, const karst_index size[
   double *value = tap_memory((int64_t)cells * 7 * b * b, sizeof(double));
   karst_index rows = 0, blocks = 0;
   karst_matrix *A;
-  if (!cell || !row || !start || !column) tap_need(context, KARST_ERROR_NO_MEMORY, "memory of the test itself");
+  if (!cell || !row || !start || !column) tap_need(context, KARST_ERROR_NO_MEMORY, "memory of the test");
   for (karst_index i = 0; i < cells; i++) {
     const karst_index c = downwards ? cells - 1 - i : i;
     row[c] = -1;
@@ -126,7 +126,7 @@ static void iterate(const karst_matrix *A, const karst_index boxes[3], const dou
   free(r);
 }
 
-/* How a grid is to be cut: into boxes that are as near to cubes as can be. */
+/* The expected cuts of a grid: into boxes that are nearly cubes. */
 static const struct cut {
   karst_index size[3];
   int parts;
@@ -135,7 +135,7 @@ static const struct cut {
             {{5, 5, 5}, 8, {2, 2, 2}},  {{7, 5, 1}, 6, {3, 2, 1}}, {{5, 2, 3}, 5, {5, 1, 1}},
             {{3, 3, 3}, 27, {3, 3, 3}}, {{11, 1, 1}, 3, {3, 1, 1}}};
 
-/* iluk of a level at which nothing is dropped is M = L D U without error. */
+/* iluk with a level that drops nothing has M = L D U = A. */
 static void test_dense(karst_context *context)
 {
   static const char *const orderings[] = {"natural", "rcm"};
@@ -174,8 +174,8 @@ static void test_dense(karst_context *context)
     }
 }
 
-/* One part is the whole, to the bit; a grid that is found is as good as one that is given; and a driver without parts
- * takes no notice of them. */
+/* One part gives the bits of a solve without parts, and a grid that is found those of a given one. A driver without
+ * parts ignores the option. */
 static void test_same_bits(karst_context *context)
 {
   karst_result result[2];
@@ -196,7 +196,7 @@ static void test_same_bits(karst_context *context)
   free(none);
   one = solve_once(context, &settings, A, b, &result[0]);
   none = solve_once(context, &plain, A, b, &result[1]);
-  tap_ok(memcmp(one, none, bytes) == 0, "gmres has no parts");
+  tap_ok(memcmp(one, none, bytes) == 0, "gmres ignores parts");
   free(one);
   free(none);
   settings.solver = "richardson";
@@ -211,7 +211,7 @@ static void test_same_bits(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* A smooth load, so that it is the slowest error that the couplings between parts would carry away. */
+/* A smooth load has the slowest error, which the couplings between parts would carry away. */
 static void test_growth(karst_context *context)
 {
   static const char *const preconds[] = {"iluk", "parilu", "two-stage"};
@@ -288,8 +288,8 @@ static void test_refusals(karst_context *context)
   karst_matrix_destroy(B);
 }
 
-/* New values: an update is a set-up from the beginning; what is kept solves the new system with the old factors, and an
- * operator takes the place of A alone. */
+/* New values: an update is a set-up from the beginning; after karst_solver_keep the old factors solve the new system,
+ * and an operator replaces A alone. */
 static void test_new_values(karst_context *context)
 {
   static const char *const orderings[] = {"natural", "rcm"};
@@ -318,15 +318,15 @@ static void test_new_values(karst_context *context)
                result[2].reason > 0,
            "ordering %s: an update gives the bits of a set-up: %d steps", orderings[o], result[2].iterations);
     tap_ok(result[1].reason > 0 && result[3].reason > 0 && result[1].iterations == result[3].iterations,
-           "what is kept takes as many steps as an operator of the new values: %d, %d", result[1].iterations,
+           "kept factors take as many steps as an operator of the new values: %d, %d", result[1].iterations,
            result[3].iterations);
     const karst_solver_info cut = info_of(solver);
     karst_solver_destroy(solver);
     settings.parts = 1;
     solver = solver_set_up(context, &settings, A);
     const karst_solver_info whole = info_of(solver);
-    /* 6 parts of 5x4x3 cells are 2x1x3 or the like, which cut fewer than half of the couplings; factors of the rest may
-     * take less. */
+    /* 6 parts of 5x4x3 cells are 2x1x3 or the like, which cut fewer than half of the couplings; factors without the cut
+     * couplings may take less. */
     tap_ok(cut.memory > whole.memory, "the copy counts as memory: %lld bytes, %lld without", (long long)cut.memory,
            (long long)whole.memory);
     karst_solver_destroy(solver);
@@ -341,7 +341,7 @@ static void test_new_values(karst_context *context)
   }
 }
 
-/* Solvers that cut the grid in the same way share an analysis; others are refused it. */
+/* Solvers that cut the grid in the same way share an analysis; others refuse it. */
 static void test_analysis(karst_context *context)
 {
   static const karst_index size[3] = {6, 4, 3};

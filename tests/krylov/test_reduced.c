@@ -72,7 +72,7 @@ static bool is_solved(const struct problem *p, const karst_result *result)
          fabs(residual - result->residual) <= 1e-3 * residual + 1e-14 * norm;
 }
 
-/* The reduced system is used where there is one of the caller's, and gives the same iterations as the whole one. */
+/* cg uses the reduced system of natural order without scaling. It takes the iterations of the whole system. */
 static void test_choice(karst_context *context)
 {
   struct problem p = make_problem(context);
@@ -91,7 +91,7 @@ static void test_choice(karst_context *context)
   tap_need(context, karst_solver_set_operator(solver, NULL, NULL), "no operator");
   const karst_result back = solve(&p, solver, 0);
   tap_ok(is_solved(&p, &back) && script.general == 0 && back.iterations == reduced.iterations,
-         "and the reduced one once it is gone");
+         "and without it the reduced one again");
   karst_solver_destroy(solver);
   settings.solver = "gmres";
   solver = problem_solver(&p, &settings);
@@ -101,7 +101,7 @@ static void test_choice(karst_context *context)
   problem_destroy(&p);
 }
 
-/* Starts: any one, one that is the solution, and one that is where nothing was eliminated. */
+/* Starts: a constant, the solution, and one that is the solution in the unknowns of the reduced system alone. */
 static void test_starts(karst_context *context)
 {
   struct problem p = make_problem(context);
@@ -119,7 +119,7 @@ static void test_starts(karst_context *context)
   tap_need(context, karst_vector_set(p.x, N, kept), "start");
   result = solved(solver, p.b, p.x);
   tap_ok(result.reason > 0 && result.iterations <= 2 && tap_residual(p.A, p.b, p.x) <= 1.1 * result.residual + 1e-13,
-         "a start that is wrong in what is eliminated: %s", karst_solver_explain(solver));
+         "a start that is wrong in the eliminated unknowns: %s", karst_solver_explain(solver));
   tap_need(context, karst_solver_set_tolerances(solver, 1e-9, 0, 1), "limit");
   result = solve(&p, solver, 1e6);
   const double residual = tap_residual(p.A, p.b, p.x);
@@ -133,24 +133,24 @@ static void test_starts(karst_context *context)
   problem_destroy(&p);
 }
 
-/* The product is not that with S: the recursive residual is wrong, and the solve ends with the true residual of the x
- * that it returns. */
-static void test_lie(karst_context *context)
+/* If the product is not that with S, the recursive residual is wrong. The solve ends with the true residual of its x.
+ * */
+static void test_wrong_product(karst_context *context)
 {
   struct problem p = make_problem(context);
   const tap_settings settings = cg_settings("natural", "none");
   karst_solver *solver = problem_solver(&p, &settings);
-  script.lie = 0.01;
+  script.error = 0.01;
   for (int start = 0; start < 2; start++) {
     const karst_result result = solve(&p, solver, start);
     const double residual = tap_residual(p.A, p.b, p.x);
     tap_ok(result.reason == KARST_STAGNATED && result.iterations < 1000 &&
                fabs(residual - result.residual) <= 1e-6 * residual,
-           "a lie is no convergence: %s", karst_solver_explain(solver));
+           "a wrong product is no convergence: %s", karst_solver_explain(solver));
   }
-  script.lie = 0;
-  const karst_result honest = solve(&p, solver, 0);
-  tap_ok(is_solved(&p, &honest), "and the truth is: %s", karst_solver_explain(solver));
+  script.error = 0;
+  const karst_result right = solve(&p, solver, 0);
+  tap_ok(is_solved(&p, &right), "the right one is: %s", karst_solver_explain(solver));
   tap_need(context, karst_solver_set_tolerances(solver, 1e-17, 0, 1000), "out of reach");
   const karst_result reach = solve(&p, solver, 0);
   tap_ok(reach.iterations < 1000 && reach.relative_residual < 1e-13, "a target below rounding ends: %s",
@@ -167,7 +167,7 @@ static void set_element(const struct problem *p, karst_vector *vector, int i, do
   tap_need(p->context, karst_vector_set(vector, N, all), "set");
 }
 
-/* What is not finite is named in the caller's numbering. */
+/* The row of an element that is not finite has the caller's number. */
 static void test_not_finite(karst_context *context)
 {
   struct problem p = make_problem(context);
@@ -224,7 +224,7 @@ static void test_updates(karst_context *context)
   problem_destroy(&p);
 }
 
-/* Factors that are kept for new values are of another matrix, and so is what they eliminate. */
+/* Factors kept for new values belong to another matrix, as does their elimination. */
 static void test_keep(karst_context *context)
 {
   struct problem p = make_problem(context);
@@ -243,10 +243,10 @@ static void test_keep(karst_context *context)
   tap_need(context, karst_solver_set_operator(solver, multiply_by_matrix, p.A), "operator");
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
   const karst_result whole = solve(&p, solver, 0);
-  tap_ok(is_solved(&p, &whole) && script.products == 0, "an operator that was there before set-up");
+  tap_ok(is_solved(&p, &whole) && script.products == 0, "an operator that was set before set-up");
   tap_need(context, karst_solver_set_operator(solver, NULL, NULL), "no operator");
   const karst_result reduced = solve(&p, solver, 0);
-  tap_ok(is_solved(&p, &reduced) && script.general == 0, "and has gone after it");
+  tap_ok(is_solved(&p, &reduced) && script.general == 0, "and is removed after it");
   karst_solver_destroy(solver);
   problem_destroy(&p);
 }
@@ -272,7 +272,7 @@ static void test_norm(karst_context *context)
   problem_destroy(&p);
 }
 
-/* Each allocation that fails leaves the solver as it was, or nothing. */
+/* An allocation that fails leaves the solver unchanged, or no solver. */
 static karst_status use(karst_context *context, void *user)
 {
   double value[3 * N - 2];
@@ -306,7 +306,7 @@ int main(void)
 {
   tap_each_device(test_choice, "which system");
   tap_each_device(test_starts, "starts");
-  tap_each_device(test_lie, "lies");
+  tap_each_device(test_wrong_product, "a wrong product");
   tap_each_device(test_not_finite, "what is not finite");
   tap_each_device(test_updates, "updates");
   tap_each_device(test_keep, "kept factors");

@@ -108,7 +108,7 @@ static void test_formula(karst_context *context)
   }
 }
 
-/* The norm reported after l steps is, in 12 digits, the true one of the x that a solve of l steps leaves. */
+/* The norm reported after l steps agrees in 12 digits with the true residual of a solve of l steps. */
 static void test_true_norms(karst_context *context)
 {
   static const char *const orderings[] = {"natural", "rcm"};
@@ -129,7 +129,7 @@ static void test_true_norms(karst_context *context)
     }
     /* 5e-13 is half a unit of the 12th digit. Fewer digits agree once |r| is a thousandth of the first or less, for the
      * rounding errors of A x do not fall with it. */
-    tap_ok(falls && seen.count > 3 && worst < 5e-13, "ordering %s: the norms told are true to 12 digits: %.1e",
+    tap_ok(falls && seen.count > 3 && worst < 5e-13, "ordering %s: the reported norms are true to 12 digits: %.1e",
            orderings[o], worst);
     problem_destroy(&p);
   }
@@ -170,7 +170,7 @@ static void test_divergence(karst_context *context)
 }
 
 /* A residual that grows for N - 1 steps and then is zero, as convection carries an error out of a line of cells. The
- * growth alone is no reason to give up. */
+ * growth alone must not end the solve. */
 static void test_transient(karst_context *context)
 {
   enum { N = 30 };
@@ -206,7 +206,7 @@ static void test_accept(karst_context *context)
   const karst_result result = problem_solve(&p, solver);
   tap_ok(result.reason == KARST_CONVERGED_MONITOR && result.iterations == 3 &&
              fabs(result.residual - seen) <= 1e-12 * seen,
-         "what the monitor accepts has the norm that it was told, but for rounding");
+         "the accepted x has the norm that the monitor received, but for rounding");
   karst_solver_destroy(solver);
   problem_destroy(&p);
 }

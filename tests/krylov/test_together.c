@@ -290,7 +290,7 @@ static void check_method(const char *solver, const char *norm, int max_iteration
              memcmp(one_by_one, at_once, ROWS * sizeof *at_once) == 0,
          "%s, norm %s, at most %d iterations: %d as without these operations", solver, norm, max_iterations,
          found.iterations);
-  tap_ok(together >= least * (found.iterations - 1), "of which there are %d", together);
+  tap_ok(together >= least * (found.iterations - 1), "which are called %d times", together);
   free(one_by_one);
   free(at_once);
 }

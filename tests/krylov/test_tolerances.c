@@ -103,24 +103,23 @@ static void test_refusals(karst_context *context)
   problem_destroy(&p);
 }
 
-/* In the middle of a solve a monitor tries calls that it must not make. */
-struct meddler {
+/* During a solve a monitor makes calls that must be refused. */
+struct caller {
   struct problem *p;
   karst_solver *solver;
   int refused;
 };
 
-static karst_decision meddle(void *user, int iteration, double residual)
+static karst_decision call_within(void *user, int iteration, double residual)
 {
-  struct meddler *meddler = user;
+  struct caller *caller = user;
   karst_result result;
   (void)residual;
   if (iteration != 2) return KARST_GO_ON;
-  meddler->refused =
-      (set(meddler->solver, (struct limits){1e-3, 0, 1000}) == KARST_ERROR_ARGUMENT) +
-      (karst_solver_setup(meddler->solver, meddler->p->A) == KARST_ERROR_ARGUMENT) +
-      (karst_solver_update(meddler->solver) == KARST_ERROR_ARGUMENT) +
-      (karst_solver_solve(meddler->solver, meddler->p->b, meddler->p->x, &result) == KARST_ERROR_ARGUMENT);
+  caller->refused = (set(caller->solver, (struct limits){1e-3, 0, 1000}) == KARST_ERROR_ARGUMENT) +
+                    (karst_solver_setup(caller->solver, caller->p->A) == KARST_ERROR_ARGUMENT) +
+                    (karst_solver_update(caller->solver) == KARST_ERROR_ARGUMENT) +
+                    (karst_solver_solve(caller->solver, caller->p->b, caller->p->x, &result) == KARST_ERROR_ARGUMENT);
   return KARST_GO_ON;
 }
 
@@ -130,13 +129,14 @@ static void test_monitor(karst_context *context)
   struct problem p = problem_from(context, "poisson2d:13x11", 1, 11);
   for (int s = 0; s < SOLVERS; s++) {
     karst_solver *solver = make_solver(&p, solvers[s], few);
-    struct meddler meddler = {&p, solver, 0};
-    karst_solver_monitor(solver, meddle, &meddler);
+    struct caller caller = {&p, solver, 0};
+    karst_solver_monitor(solver, call_within, &caller);
     const karst_result result = problem_solve(&p, solver);
-    tap_ok(meddler.refused == 4 && result.iterations == 5 && result.reason == KARST_ITERATION_LIMIT,
+    tap_ok(caller.refused == 4 && result.iterations == 5 && result.reason == KARST_ITERATION_LIMIT,
            "%s: a monitor changes nothing of the solver that calls it", solvers[s]);
     karst_solver_monitor(solver, NULL, NULL);
-    tap_ok(set(solver, (struct limits){1e-3, 0, 1000}) == KARST_SUCCESS, "and after the solve it is free again");
+    tap_ok(set(solver, (struct limits){1e-3, 0, 1000}) == KARST_SUCCESS,
+           "and the solver takes new limits after the solve");
     karst_solver_destroy(solver);
   }
   problem_destroy(&p);
@@ -167,11 +167,11 @@ static void test_memory(void)
     const karst_solver_info after = info_of(solver);
     tap_ok(wrong == 0 && (failures > 0) == restarts && (after.memory > before.memory) == restarts &&
                solves_like_new(&p, solver, solvers[s], many, &result),
-           "%s: %ld allocations for more iterations, and none that fails changes anything", solvers[s], failures);
+           "%s: %ld allocations for more iterations; one that fails changes nothing", solvers[s], failures);
     const long calls = memory.calls;
     tap_need(context, set(solver, loose), "fewer");
     tap_need(context, set(solver, many), "more again");
-    tap_ok(memory.calls == calls, "%s: where there is room nothing is allocated", solvers[s]);
+    tap_ok(memory.calls == calls, "%s: limits that need no more directions allocate nothing", solvers[s]);
     karst_solver_destroy(solver);
   }
   problem_destroy(&p);

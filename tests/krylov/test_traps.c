@@ -1,6 +1,6 @@
-/* A solve that nothing is wrong with raises no division by zero, no invalid operation and no overflow, wherever it
- * starts and however soon it ends: simulators run with these trapped. What would trap sets a flag, which every platform
- * has; where it is set, feenableexcept in a debugger shows the place. */
+/* A valid solve raises no division by zero, no invalid operation and no overflow, whatever its start and its length,
+ * because simulators run with these trapped. The test reads the flags, which every platform has; feenableexcept in a
+ * debugger shows where one is set. */
 #include "tests/support/problem.h"
 
 #include <fenv.h>
@@ -134,7 +134,7 @@ static bool run(const struct trial *trial, const karst_options *options)
   return taken;
 }
 
-static void judge(struct trial *trial, const karst_options *options, const char *words, const char *where)
+static void count_flags(struct trial *trial, const karst_options *options, const char *words, const char *where)
 {
   feclearexcept(RAISED);
   const bool taken = run(trial, options);
@@ -160,7 +160,7 @@ static void try_all(struct trial *trial, const char *name)
           for (int start = 0; start < STARTS; start++) {
             begin(trial, (enum start)start);
             snprintf(where, sizeof where, "%s, from %s", name, start_name[start]);
-            judge(trial, options, words, where);
+            count_flags(trial, options, words, where);
           }
         karst_options_destroy(options);
       }

@@ -1,6 +1,6 @@
-/* However a solve ends, x is no worse than the start, and the reported residual is that of x. Checked in 113-bit
- * arithmetic on singular and nearly singular systems; their x can be so large that rounding hides what a cycle has
- * gained. If the start is best, it is returned bit by bit. */
+/* However a solve ends, x is no worse than the start, and the reported residual is that of x. The test computes in 113
+ * bits, on singular and nearly singular systems, whose x can be so large that rounding hides the progress of a cycle.
+ * If the start is best, it is returned bit by bit. */
 #include "tests/support/problem.h"
 
 #include <math.h>
@@ -116,7 +116,7 @@ static void test(karst_context *context)
     tap_ok(worse == 0 && solves > 2 * SYSTEMS, "%s: of %d solves %d end with an x worse than the start", solvers[s],
            solves, worse);
     tap_ok(wrong == 0, "%s: %d report a residual that is not that of x", solvers[s], wrong);
-    tap_ok(changed == 0, "%s: %d change a start that they did not better", solvers[s], changed);
+    tap_ok(changed == 0, "%s: %d change a start that they did not improve", solvers[s], changed);
   }
 }
 

@@ -12,12 +12,12 @@
 
 enum { N = 101, BLACK = (N + 1) / 2, FIRST = 2, SIZE = BLACK + 5 }; /* padding before FIRST and at the end */
 
-/* What the preconditioner is to do, and what was done with it. One test runs at a time. */
+/* What the preconditioner does in a test, and the calls that it received. */
 static struct script {
   double diagonal[N], beside[N]; /* A: a_ii, a_i,i+1 */
   double centre[BLACK], east[BLACK];
   karst_reason reason; /* of an update */
-  double lie;          /* S is multiplied by 1 + lie */
+  double error;        /* S is multiplied by 1 + error */
   int nan_product;     /* the product that makes a NaN in element FIRST + 3 */
   int products, applies, general;
 } script;
@@ -118,7 +118,7 @@ static void multiply(const karst_precond *p, const double *x, double *y, double 
     const double *at = from + FIRST + k;
     to[FIRST + k] = script.centre[k] * at[0] + script.east[k] * (k + 1 < BLACK ? at[1] : 0);
     if (k > 0) to[FIRST + k] += script.east[k - 1] * at[-1];
-    to[FIRST + k] *= 1 + script.lie;
+    to[FIRST + k] *= 1 + script.error;
   }
   if (++script.products == script.nan_product) to[FIRST + 3] = NAN;
   put(p, to, SIZE, y);
