@@ -1,6 +1,6 @@
 /* Solvers of one pattern share an analysis: a set-up with it gives the same bits as one in full, does not analyse
  * again, and needs neither the solver nor the matrix that the analysis was made with; two threads may use such solvers
- * at once. What does not fit is refused, in a sentence that says what differs, and leaves the solver as it was. */
+ * at once. A set-up that does not fit is refused. The error says what differs, and the solver stays as it was. */
 #include "tests/support/failing_allocator.h"
 #include "lib/matrix/matrix.h"
 #include "tests/support/problem.h"
@@ -15,7 +15,7 @@ struct pattern {
   karst_index start[ROWS + 1], column[MOST];
 };
 
-/* A grid of cells, each with its four neighbours; whole: none is left out, and the pattern is symmetric. */
+/* A grid of cells, each with its four neighbours. whole: with all of them, so that the pattern is symmetric. */
 static void make_pattern(bool whole, struct pattern *pattern)
 {
   karst_index end = 0;
@@ -37,7 +37,7 @@ static double number(int values, int64_t p, int64_t q)
   return (double)((low * 31 + high * 17 + values * 7) % 23 - 11) / 11;
 }
 
-/* Symmetric and diagonally dominant; values: which of many. */
+/* A symmetric and diagonally dominant matrix. values: the number of the set of values. */
 static karst_matrix *make_matrix(karst_context *context, const struct pattern *pattern, int b, int values)
 {
   static double value[MOST * LARGEST * LARGEST];
@@ -73,20 +73,20 @@ static karst_status solve(karst_context *context, karst_solver *solver, int64_t 
   return status;
 }
 
-/* What was said since the last look. */
-struct said {
+/* The phases that the context reported. */
+struct phases {
   int ordering, symbolic;
 };
 
-static void listen(void *user, karst_message_kind kind, const char *text)
+static void count_phases(void *user, karst_message_kind kind, const char *text)
 {
-  struct said *said = user;
+  struct phases *phases = user;
   if (kind != KARST_MESSAGE_PHASE) return;
-  said->ordering += strncmp(text, "ordering", 8) == 0;
-  said->symbolic += strncmp(text, "symbolic", 8) == 0;
+  phases->ordering += strncmp(text, "ordering", 8) == 0;
+  phases->symbolic += strncmp(text, "symbolic", 8) == 0;
 }
 
-/* Whether two solvers report the same values, and some at all. */
+/* Returns whether two solvers report the same values, at least one. */
 static bool report_the_same(const karst_solver *one, const karst_solver *other)
 {
   karst_value mine, theirs;
@@ -113,16 +113,16 @@ static void check_sharing(karst_context *context, const tap_settings *options, c
   karst_analysis *analysis;
   karst_result result[2], other[2];
   karst_solver_info info[2];
-  struct said said = {0};
+  struct phases phases = {0};
   const int64_t rows = karst_matrix_rows(A1);
   const size_t bytes = (size_t)rows * sizeof(double);
   tap_need(context, karst_solver_setup(full, A2), "set-up in full");
   tap_need(context, karst_solver_setup(first, A1), "the first set-up");
   tap_need(context, karst_solver_get_analysis(first, &analysis), "analysis");
-  karst_context_set_message(context, listen, &said);
+  karst_context_set_message(context, count_phases, &phases);
   tap_need(context, karst_solver_setup_with(second, A2, analysis), "set-up with an analysis");
   karst_context_set_message(context, NULL, NULL);
-  const bool told = report_the_same(full, second);
+  const bool reported = report_the_same(full, second);
   info[0] = info_of(full);
   info[1] = info_of(second);
   karst_analysis_destroy(analysis);
@@ -136,8 +136,8 @@ static void check_sharing(karst_context *context, const tap_settings *options, c
     tap_need(context, karst_solver_update(second), "update");
   }
   const bool same = memcmp(expected[0], found[0], bytes) == 0 && memcmp(expected[1], found[1], bytes) == 0;
-  tap_ok(same && result[0].reason > 0 && result[0].iterations == other[0].iterations && said.ordering == 0 &&
-             said.symbolic == 0 && told && info[0].memory == info[1].memory && info[0].fill == info[1].fill,
+  tap_ok(same && result[0].reason > 0 && result[0].iterations == other[0].iterations && phases.ordering == 0 &&
+             phases.symbolic == 0 && reported && info[0].memory == info[1].memory && info[0].fill == info[1].fill,
          "%s, blocks of %d: the same bits and values, and no second analysis", what, b);
   karst_solver_destroy(full);
   karst_solver_destroy(second);
@@ -192,7 +192,7 @@ static void ways_are_the_same(karst_context *context)
       check_sharing(context, &options, &pattern, b, ways[w]);
     }
   if (strncmp(karst_context_device(context), "cpu", 3) != 0 || karst_context_threads(context) > 1) {
-    tap_skip("asynchronous sweeps of several threads have no bits of their own", "asynchronous sweeps");
+    tap_skip("asynchronous sweeps of several threads are not repeatable", "asynchronous sweeps");
     return;
   }
   tap_settings options = settings_for(NULL, "parilu");
@@ -211,8 +211,8 @@ static void register_copy(karst_context *context)
   tap_need(context, karst_precond_register(context, &method), "method");
 }
 
-/* What is the solver's own may differ: the scaling, shift, the driver and its options, the number of sweeps. And
- * methods that have nothing to share are set up in full. */
+/* Solvers that share an analysis may differ in scaling, shift, driver and its options, and number of sweeps. Methods
+ * that have nothing to share are set up in full. */
 static void others_may_differ(karst_context *context)
 {
   static const char *const preconds[] = {"iluk", "parilu", "dilu", "jacobi", "none", "two-stage", "copy"};
@@ -247,7 +247,7 @@ static void others_may_differ(karst_context *context)
   }
 }
 
-/* A singular block is the solver's own too. */
+/* Solvers that share an analysis have their own singular blocks. */
 static void outcomes_are_not_shared(karst_context *context)
 {
   static double x[ROWS];
@@ -275,7 +275,7 @@ static void outcomes_are_not_shared(karst_context *context)
   karst_matrix_destroy(good);
 }
 
-/* The call must be refused with a sentence that says so, and the solver, which has been set up, go on. */
+/* Expects a refusal of the set-up with this sentence, after which the solver still solves. */
 static void refuse(karst_context *context, const tap_settings *options, const karst_matrix *own, const karst_matrix *A,
                    const karst_analysis *analysis, const char *says)
 {
@@ -360,7 +360,7 @@ static void mismatches_are_refused(karst_context *context)
                karst_solver_setup_with(NULL, A, analysis) == KARST_ERROR_ARGUMENT &&
                karst_solver_get_analysis(first, NULL) == KARST_ERROR_ARGUMENT &&
                karst_solver_get_analysis(NULL, &none) == KARST_ERROR_ARGUMENT && !none,
-           "no matrix, no solver, no place for the analysis");
+           "a NULL matrix, a NULL solver, a NULL analysis");
     karst_solver_destroy(first);
     karst_analysis_destroy(analysis);
   }
@@ -388,9 +388,9 @@ static void contexts_must_fit(void)
   karst_solver_destroy(first);
   karst_matrix_destroy(A);
   karst_matrix_destroy(B);
-  tap_ok(karst_context_set_device(context[0], "cpu") != KARST_SUCCESS, "an analysis is an object of its context");
+  tap_ok(karst_context_set_device(context[0], "cpu") != KARST_SUCCESS, "a context counts an analysis as its object");
   karst_analysis_destroy(analysis);
-  tap_ok(karst_context_set_device(context[0], "cpu") == KARST_SUCCESS, "with which all that it held goes");
+  tap_ok(karst_context_set_device(context[0], "cpu") == KARST_SUCCESS, "and releases its memory with it");
   karst_context_destroy(context[0]);
   karst_context_destroy(context[1]);
 }
@@ -458,7 +458,7 @@ static void threads_share(const char *precond, const char *trisolve)
   tap_ok(sound, "%s, trisolve %s: two threads share an analysis, with the bits of one alone", precond, trisolve);
   karst_analysis_destroy(analysis);
   for (int t = 0; t < THREADS; t++) karst_matrix_destroy(A[t]);
-  tap_ok(karst_context_set_device(context, "cpu") == KARST_SUCCESS, "and nothing of it is left");
+  tap_ok(karst_context_set_device(context, "cpu") == KARST_SUCCESS, "and its memory is released");
   karst_context_destroy(context);
 }
 
@@ -492,7 +492,7 @@ int main(void)
   static const char *const preconds[] = {"iluk", "parilu", "paric", "dilu", "jacobi"};
   tap_each_device(results_are_the_same, "shared analyses");
   tap_each_device(ways_are_the_same, "ways to solve and to sweep");
-  tap_each_device(others_may_differ, "what is the solver's own");
+  tap_each_device(others_may_differ, "options that may differ");
   tap_each_device(outcomes_are_not_shared, "outcomes");
   tap_each_device(mismatches_are_refused, "mismatches");
   contexts_must_fit();

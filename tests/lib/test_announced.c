@@ -59,8 +59,8 @@ static void test_refused(karst_context *context)
   refuse(context, with_comments(GENERAL, "1000000000 1000000000 1\n1 1 1\n"), "1000000000 rows are announced",
          "a thousand million empty rows", refuse_matrix);
   refuse(context, with_comments(GENERAL, "9 9 100000000\n1 1 1\n"), "100000000 entries",
-         "a hundred million entries that are not there", refuse_matrix);
-  refuse(context, with_comments(ARRAY, "500000000 1\n1\n"), "500000000", "values that are not there", refuse_vector);
+         "a hundred million entries that the file lacks", refuse_matrix);
+  refuse(context, with_comments(ARRAY, "500000000 1\n1\n"), "500000000", "values that the file lacks", refuse_vector);
 }
 
 /* Reads 900 entries, each in a block of its own. */
@@ -74,7 +74,7 @@ static void test_blocks(karst_context *context)
   refuse_matrix(context, tap_write("blocks.mtx", text, -1), KARST_ERROR_FORMAT, "block size 1024 that its header names",
                 "blocks of 1024 with an entry each");
   karst_status status = karst_matrix_read(context, tap_scratch("blocks.mtx"), 1024, &matrix);
-  tap_ok(status == KARST_ERROR_NO_MEMORY && !matrix, "asked for by the caller they are tried");
+  tap_ok(status == KARST_ERROR_NO_MEMORY && !matrix, "the caller's block size is tried");
   status = karst_matrix_read(context, tap_scratch("blocks.mtx"), 1, &matrix);
   tap_ok(!status && karst_matrix_blocks(matrix) == 900 && karst_matrix_rows(matrix) == 921600,
          "without blocks the same file is read");

@@ -1,6 +1,6 @@
-/* The inverse of a dense block is that of 113-bit arithmetic to rounding, whatever the units of its rows and of its
- * columns, and entries of 0, close to it, or next to nothing. A block that is singular in its own units is reported as
- * singular, and a NaN is not. */
+/* The inverse of a dense block agrees with 113-bit arithmetic to rounding, for any units of its rows and columns, and
+ * with entries that are 0, nearly 0 or tiny. A block that is singular in its own units is reported as singular; one
+ * with a NaN is not. */
 #include "lib/backend/dense.h"
 #include "tests/support/opm_block.h"
 #include "tests/support/tap.h"
@@ -57,7 +57,7 @@ static karst_reason invert(int b, double *block)
   return reason;
 }
 
-/* What the entries of a block are besides random: some are 0, some are close to it. */
+/* Kinds of random blocks: some have entries of 0, some have entries close to 0. */
 enum { SOME_ZERO = 1, SOME_SMALL = 2 };
 
 static double random_entry(int kinds)
@@ -83,8 +83,8 @@ static double inverse_error(int b, const double *a, const double *x)
 }
 
 /* rows and columns: the orders of magnitude by which their units differ, which are powers of 2. The dominant entries
- * keep the blocks well conditioned. Where columns differ, an entry close to 0 may become a pivot all the same, and cost
- * digits: of these blocks one in some thousand loses ten or more, so that two of a check may. */
+ * keep the blocks well conditioned. Where columns differ, an entry close to 0 may still become a pivot and cost digits:
+ * about one block in a thousand loses ten or more, and a check allows two. */
 static void check_random(int b, int kinds, double rows, double columns)
 {
   static double a[LARGEST * LARGEST], x[LARGEST * LARGEST];

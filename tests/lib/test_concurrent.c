@@ -1,6 +1,6 @@
-/* Two threads work at once. They create, use, fail and destroy different objects of one CPU context, with a matrix that
- * both read; and they use a context each on every device. The test is clean under the thread sanitizer in a build
- * without OpenMP, whose library the sanitizer does not understand. */
+/* Two threads work at once. They create, use and destroy different objects of one CPU context, with failing calls and a
+ * matrix that both read. They also use a context each on every device. The test is clean under the thread sanitizer in
+ * a build without OpenMP, whose library the sanitizer does not understand. */
 #include "lib/matrix/matrix.h"
 #include "tests/support/tap.h"
 
@@ -148,7 +148,7 @@ static void one_context(void)
          "two threads with objects of one context: the same bits as one alone, and whole sentences");
   karst_matrix_destroy(A);
   karst_status status = karst_context_set_device(context, "cpu");
-  tap_ok(status == KARST_SUCCESS, "and nothing is left of the context's objects: %s",
+  tap_ok(status == KARST_SUCCESS, "and the context has no object left: %s",
          status ? karst_context_error(context) : "none");
   pthread_barrier_destroy(&barrier);
   karst_context_destroy(context);

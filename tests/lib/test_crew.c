@@ -1,5 +1,5 @@
-/* A crew uses fewer threads if several cost more than one, and more again if they pay, but always a number in 1 ..
- * threads. No clock is read: each piece takes as long as the test says. */
+/* A crew uses fewer threads if several cost more than one, and more again if they are faster, always from 1 to threads.
+ * The test reads no clock, and gives each piece its time. */
 #include "lib/base/crew.h"
 
 #include "lib/base/context.h"
@@ -22,8 +22,8 @@ struct machine {
 static const int64_t work = 10000000; /* scalars */
 static const double one_takes = 1e-3; /* seconds of a piece on one thread */
 
-/* Does a piece of work that takes factor times as long with several threads as with one. Of the kinds that are not
- * tried with one thread, the threads' own work is known, which takes them as long together as it takes one. */
+/* Does a piece of work that takes factor times as long with several threads as with one. For the kinds that are not
+ * tried with one thread, the crew knows the threads' own work, which takes all together as long as one thread. */
 static int do_piece(struct machine *m, karst_kind kind, double factor)
 {
   const double own = kind >= KARST_KIND_FACTOR ? one_takes : 0;
@@ -52,8 +52,7 @@ static void test_quiet(karst_kind kind)
 {
   struct machine m = {.threads = 2, .now = 100};
   do_pieces(&m, 1000, kind, 0.5);
-  tap_ok(m.most == 2 && m.alone <= 5, "kind %d, threads that pay are used, but for %d of %d pieces", kind, m.alone,
-         m.pieces);
+  tap_ok(m.most == 2 && m.alone <= 5, "kind %d, faster threads do all but %d of %d pieces", kind, m.alone, m.pieces);
   tap_ok(m.spent < 1000 * (0.51 * one_takes + 1e-5), "and trying one thread costs less than 2 %%");
 }
 
@@ -63,10 +62,11 @@ static void test_busy(karst_kind kind)
   struct machine m = {.threads = 2, .now = 100};
   do_pieces(&m, 1000, kind, 20);
   tap_ok(m.spent < 1.15 * 1000 * (one_takes + 1e-5) && m.alone < m.pieces,
-         "kind %d, threads that do not pay cost %.3f of one thread's time, attempts included", kind,
+         "kind %d, slower threads cost %.3f of one thread's time, with attempts", kind,
          m.spent / (1000 * (one_takes + 1e-5)));
   do_pieces(&m, 2000, kind, 0.5);
-  tap_ok(m.alone < 1100, "kind %d, when they pay again, they come back after %d pieces of one thread", kind, m.alone);
+  tap_ok(m.alone < 1100, "kind %d, when they are faster again, they are used after %d pieces of one thread", kind,
+         m.alone);
   do_pieces(&m, 1000, kind, 0.5);
   tap_ok(m.alone <= 2, "kind %d, and stay: %d of %d pieces of one thread", kind, m.alone, m.pieces);
 }
@@ -80,10 +80,10 @@ static void test_kinds(void)
          "after products that lost time, other work has one thread too");
   m.now += 10;
   tap_ok(do_piece(&m, KARST_KIND_FORWARD, 0.5) == 1 && do_piece(&m, KARST_KIND_PRODUCT, 0.5) == 2,
-         "after a pause, simple work has two threads again, and sweeps do not yet");
+         "after a pause, simple work has two threads again, and sweeps have one");
   do_pieces(&m, 40, KARST_KIND_PRODUCT, 0.5);
   do_piece(&m, KARST_KIND_FORWARD, 0.5);
-  tap_ok(do_piece(&m, KARST_KIND_FORWARD, 0.5) == 2, "when that has gone well, they do");
+  tap_ok(do_piece(&m, KARST_KIND_FORWARD, 0.5) == 2, "after fast simple work sweeps have two, too");
 }
 
 /* A first measurement of one thread that was disturbed is corrected later. */
@@ -107,7 +107,7 @@ static void test_many(int threads)
   high = m.most;
   do_pieces(&m, 3000, KARST_KIND_COMBINE, 0.2);
   tap_ok(low == 1 && high <= threads && m.most == threads && m.least >= 1,
-         "%d threads: %d to %d where they cost more than one, and all where they pay", threads, low, high);
+         "%d threads: %d to %d if they are slower than one, and all if they are faster", threads, low, high);
 }
 
 static void test_random(void)
@@ -122,7 +122,7 @@ static void test_random(void)
       if (tap_random_index(50) == 0) m.now += 1 + tap_random();
     }
   }
-  tap_ok(outside == 0, "whatever pieces take, a number of threads is at least 1 and at most as asked for");
+  tap_ok(outside == 0, "for any times of pieces the number of threads is from 1 to the option's");
 }
 
 static void test_steady(void)
@@ -143,10 +143,10 @@ static void test_small(void)
              karst_crew_worth(&crew, 16, KARST_KIND_COPY, 20000) == 1 &&
              karst_crew_worth(&crew, 16, KARST_KIND_COPY, 100000) == 16 &&
              karst_crew_worth(&crew, 1, KARST_KIND_COPY, work) == 1,
-         "little work gets one thread, and else all are worth it");
+         "little work has one thread, and other work all threads");
   tap_ok(karst_crew_choose(&crew, 2, KARST_KIND_ONCE, 100000, 0) == 1 &&
              karst_crew_choose(&crew, 2, KARST_KIND_ONCE, 200000, 0) == 2,
-         "work that is done once gets several threads from a larger amount on");
+         "work that is done once needs to be larger for several threads");
 }
 
 /* All threads in every other iteration, and one in between. */

@@ -1,5 +1,5 @@
-/* A process that was forked computes, whatever threads the one before it had: a child has one thread, for OpenMP's are
- * gone, says so once, and gets the same bits. A child that hangs is ended by its alarm. */
+/* A forked process computes, whatever threads its parent had. It has one thread, because OpenMP's are gone, says so
+ * once, and gets the same bits. An alarm ends a child that hangs. */
 #include "karst.h"
 #include "tests/support/tap.h"
 
@@ -63,7 +63,7 @@ static void end(struct system *s)
   free(s);
 }
 
-/* Solves from 0, and returns whether x has the bits that are expected. The first call sets what is. */
+/* Solves from 0, and returns whether x has the bits that are expected. The first call sets the expected bits. */
 static bool solve(struct system *s)
 {
   karst_result result;
@@ -87,7 +87,7 @@ static bool setup_and_solve(struct system *s)
   return solve(s);
 }
 
-/* What children do. Each returns whether all is as it must be. */
+/* The work of children. Each function returns whether the results are right. */
 static bool makes_its_own(struct system *parents)
 {
   struct system *s = begin(2, "iluk");
@@ -114,7 +114,7 @@ static bool has_one_thread(struct system *parents)
   return right;
 }
 
-/* Does the work in a child of this process, and returns whether it went well. */
+/* Does the work in a child of this process, and returns whether it succeeded. */
 static bool in_child(bool (*work)(struct system *parents), struct system *parents)
 {
   int status = 0;
@@ -154,18 +154,19 @@ int main(void)
   setup_and_solve(one);
   unused = begin(1, "iluk");
   tap_need(unused->context, tap_set_threads(unused->context, 2), "threads");
-  tap_ok(in_child(starts_threads_first, NULL), "a child of a process that has had one thread may start threads");
+  tap_ok(in_child(starts_threads_first, NULL), "a child of a process with one thread may start threads");
   tap_ok(in_child(sets_the_parents_up, unused), "a context made before the fork has one thread in the child");
 
   used = begin(2, "iluk");
   tap_ok(setup_and_solve(used) && used->notes == 0, "two threads give the bits of one, and no note");
   tap_ok(in_child(has_one_thread, NULL), "a child solves with one thread");
-  tap_ok(in_child(makes_its_own, NULL), "a child solves in a context of its own with two, and is told once of one");
+  tap_ok(in_child(makes_its_own, NULL),
+         "a child solves in its own context of two threads, which reports once that it has one");
   tap_ok(in_child(uses_the_parents, used), "a child solves with its parent's solver");
   tap_ok(in_child(sets_the_parents_up, used), "a child sets its parent's solver up anew");
-  tap_ok(in_child(has_children, used), "so do children of children, and it goes on");
-  tap_ok(solve(used) && used->notes == 0, "the parent goes on with its threads");
-  tap_ok(in_child(uses_the_parents, used), "and has further children");
+  tap_ok(in_child(has_children, used), "so do children of children, and then the child again");
+  tap_ok(solve(used) && used->notes == 0, "the parent keeps its threads");
+  tap_ok(in_child(uses_the_parents, used), "and forks further children");
   end(unused);
   end(used);
   end(one);

@@ -1,4 +1,4 @@
-/* karst.h can be included alone, and what it says at compile time agrees with what the library says at run time. */
+/* karst.h can be included alone, and its constants agree with the library's at run time. */
 #include "karst.h"
 
 #include "tests/support/tap.h"
@@ -20,7 +20,7 @@ static void test_version_numbers(void)
   tap_ok(strncmp(karst_version(), text, length) == 0 &&
              !(karst_version()[length] >= '0' && karst_version()[length] <= '9'),
          "version %s is %s, number %d", karst_version(), text, KARST_VERSION_NUMBER);
-  tap_ok(KARST_VERSION_MINOR < 100 && KARST_VERSION_PATCH < 100, "its parts fit into the number");
+  tap_ok(KARST_VERSION_MINOR < 100 && KARST_VERSION_PATCH < 100, "the number has room for its parts");
 }
 
 int main(void)

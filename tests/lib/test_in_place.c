@@ -1,5 +1,5 @@
-/* Descriptors, devices and pipes are written in place: what a file behind /dev/stdout or /dev/fd/N holds stays, and
- * what is written comes behind it, by the library and by every output option of the commands. */
+/* The library, and every output option of the commands, writes descriptors, devices and pipes in place: it appends to
+ * the file behind /dev/stdout or /dev/fd/N, which keeps its content. */
 #include "config.h"
 
 #include "tests/support/cli.h"
@@ -20,7 +20,7 @@ static int open_file(const char *name)
   return open(tap_scratch(name), O_WRONLY | O_APPEND);
 }
 
-/* Returns what a scratch file holds. */
+/* Returns the content of a scratch file. */
 static const char *content(const char *name)
 {
   static char text[1 << 16];
@@ -30,7 +30,7 @@ static const char *content(const char *name)
   return text;
 }
 
-/* The content, where it is the first line and what follows it; else "". */
+/* Returns the content behind the first line; "" if that line has changed. */
 static const char *behind_line(const char *name)
 {
   const char *text = content(name);
@@ -53,7 +53,7 @@ static void test_descriptors(karst_context *context, const karst_vector *vector)
     const char *text = behind_line("appended");
     tap_ok(!status && more && strncmp(text, array, sizeof array - 1) == 0 &&
                strcmp(text + sizeof array - 1, "more\n") == 0,
-           "%s: a file that is appended to keeps what it holds: %s", path, status ? karst_context_error(context) : "");
+           "%s: a file that is appended to keeps its content: %s", path, status ? karst_context_error(context) : "");
     close(file);
   }
   unlink(tap_scratch("link"));
@@ -69,7 +69,7 @@ static void test_offset(const karst_vector *vector)
   const char *text = behind_line("offset");
   tap_ok(before && written && strncmp(text, array, sizeof array - 1) == 0 &&
              strcmp(text + sizeof array - 1, "more\n") == 0,
-         "what a descriptor is given comes in order");
+         "a descriptor has its contents in order");
   close(file);
 }
 
@@ -85,7 +85,7 @@ static void test_refused(karst_context *context, const karst_vector *vector)
          "a descriptor to read from is refused: %s", karst_context_error(context));
   close(file);
   status = karst_vector_write(vector, path);
-  tap_ok(status == KARST_ERROR_FILE, "and one that is closed: %s", karst_context_error(context));
+  tap_ok(status == KARST_ERROR_FILE, "and a closed one: %s", karst_context_error(context));
   if (access("/dev/full", W_OK) != 0) {
     tap_skip("there is no /dev/full", "a full device");
     return;
@@ -121,12 +121,12 @@ static void test_pipes(const karst_vector *vector)
   struct stat file;
   tap_ok(!karst_vector_write(vector, fifo) && strcmp(pour(reader), array) == 0 && stat(fifo, &file) == 0 &&
              S_ISFIFO(file.st_mode),
-         "it takes the vector and stays a pipe");
+         "it takes the vector and remains a pipe");
   close(reader);
   unlink(fifo);
 }
 
-/* Runs a command whose standard output is appended to a file; returns what has come behind its line. */
+/* Runs a command whose standard output is appended to a file; returns the output behind its line. */
 static const char *append(const char *tool, const char *const argument[])
 {
   const int file = open_file("out");
@@ -179,7 +179,7 @@ static void test_convert(void)
   const struct cli_run *run = CLI_RUN("convert", matrix, "/dev/stdout");
   tap_ok(run->status == 0 && strstr(run->err, "note: the right-hand side is left out") &&
              access("/dev/stdout_b.mtx", F_OK) != 0,
-         "and says that the right-hand side has no place there");
+         "and reports that the right-hand side is left out");
 }
 
 static void test_tables(void)

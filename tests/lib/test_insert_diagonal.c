@@ -1,5 +1,5 @@
-/* karst_matrix_insert_diagonal and the option --insert-diagonal: each block row has its diagonal block afterwards, of
- * zeros where it had none, and the matrix is the same as a matrix of numbers. */
+/* karst_matrix_insert_diagonal and the option --insert-diagonal: each block row has its diagonal block afterwards, with
+ * zeros where it was missing, and the dense matrix is the same. */
 #include "config.h"
 
 #include "tests/support/cli.h"
@@ -58,11 +58,11 @@ static void inserts(karst_context *context)
                  karst_matrix_check(context, 24, karst_matrix_row_start(B), karst_matrix_column(B)) == KARST_SUCCESS &&
                  same_dense(A, B),
              "each block row has its diagonal block, and the numbers are the same");
-      tap_ok(karst_matrix_entries(B) == karst_matrix_entries(A), "what was inserted is no entry");
+      tap_ok(karst_matrix_entries(B) == karst_matrix_entries(A), "inserted blocks do not count as entries");
       karst_matrix_destroy(A);
       tap_need(context, karst_matrix_insert_diagonal(B, &A, &inserted), "insert");
       tap_ok(inserted == 0 && karst_matrix_blocks(A) == karst_matrix_blocks(B) && same_dense(A, B),
-             "where none is missing it is a copy");
+             "a matrix with all of its diagonal blocks is copied");
       karst_matrix_destroy(A);
       karst_matrix_destroy(B);
     }
@@ -77,7 +77,7 @@ static void empty_rows(karst_context *context)
   tap_need(context, karst_matrix_create(context, 4, 1, start, column, value, KARST_REFERENCE, &A), "matrix");
   tap_need(context, karst_matrix_insert_diagonal(A, &B, NULL), "insert");
   tap_ok(karst_matrix_blocks(B) == 6 && karst_matrix_check_diagonal(B) == KARST_SUCCESS && same_dense(A, B),
-         "rows without any block, and nobody who counts");
+         "rows without any block, and no count");
   karst_matrix_destroy(B);
   karst_matrix_destroy(A);
   tap_need(context, karst_matrix_create_pattern(context, 0, 3, start, NULL, KARST_COPY, &A), "no rows");
@@ -109,7 +109,7 @@ static void errors(karst_context *context)
   karst_index removed, inserted = 7;
   karst_matrix *A = without_diagonals(context, 5, 2, 1, &removed), *B = A;
   tap_ok(karst_matrix_insert_diagonal(NULL, &B, &inserted) == KARST_ERROR_ARGUMENT && !B && inserted == 0, "no matrix");
-  tap_ok(karst_matrix_insert_diagonal(A, NULL, &inserted) == KARST_ERROR_ARGUMENT, "no place for the matrix");
+  tap_ok(karst_matrix_insert_diagonal(A, NULL, &inserted) == KARST_ERROR_ARGUMENT, "a NULL matrix");
   karst_matrix_destroy(A);
 }
 
@@ -147,9 +147,9 @@ static void commands(void)
          "solve refuses a matrix without a diagonal block, and names the option: %s", run->err);
   run = CLI_RUN("solve", matrix, "--insert-diagonal", "--level", "1");
   tap_ok(run->status == 0 && strstr(run->out, "1 diagonal block of zeros inserted"),
-         "which solves it, and is reported");
+         "solve with the option solves it, and reports the block");
   run = CLI_RUN("solve", "poisson2d:3x3", "--insert-diagonal");
-  tap_ok(run->status == 0 && !strstr(run->out, "inserted"), "the report does not speak of none");
+  tap_ok(run->status == 0 && !strstr(run->out, "inserted"), "a report without an inserted block does not mention one");
 #ifdef HAVE_JANSSON
   run = CLI_RUN("solve", matrix, "--insert-diagonal", "--level", "1", "--json");
   tap_ok(strstr(run->out, "\"inserted_diagonal\": 1") != NULL, "JSON has their number");
@@ -160,9 +160,9 @@ static void commands(void)
   tap_ok(run->status == 0 && strstr(run->err, "note: 1 diagonal block of zeros is inserted"), "convert inserts too: %s",
          run->err);
   run = CLI_RUN("solve", copy, "--level", "1");
-  tap_ok(run->status == 0, "and writes what can be solved");
+  tap_ok(run->status == 0, "and writes a matrix that can be solved");
   run = CLI_RUN("convert", matrix, copy, "--insert-diagonal", "--quiet");
-  tap_ok(run->status == 0 && !*run->err, "quietly, where asked for");
+  tap_ok(run->status == 0 && !*run->err, "without a note where --quiet is given");
 }
 
 int main(void)

@@ -50,12 +50,12 @@ static void test_files(karst_context *context)
   written[slurp(tap_scratch("locale.mtx"), written, sizeof written - 1)] = '\0';
   const double *values = karst_vector_values(vector);
   tap_ok(values[0] == 0x1.f9add3746f65fp-4 && values[1] == -2.5 && strstr(written, "\n0.12345678901234568\n-2.5\n"),
-         "a vector has points in its file");
+         "a vector's file has points");
   karst_vector_destroy(vector);
   tap_need(context, karst_matrix_read(context, tap_write("locale.mtx", entries, -1), 0, &matrix), "read");
   tap_need(context, karst_matrix_write(matrix, tap_scratch("again.mtx")), "write");
   written[slurp(tap_scratch("again.mtx"), written, sizeof written - 1)] = '\0';
-  tap_ok(karst_matrix_value(matrix)[0] == 0.5 && strcmp(written, entries) == 0, "so has a matrix");
+  tap_ok(karst_matrix_value(matrix)[0] == 0.5 && strcmp(written, entries) == 0, "a matrix's file has points");
   karst_matrix_destroy(matrix);
 }
 
@@ -69,13 +69,14 @@ static void test_options(karst_context *context)
   tap_need(context, karst_options_create(context, &options), "options");
   for (int i = 0; i < 2; i++) {
     bool taken = !karst_options_set(options, "rtol", text[i]) && !karst_options_get(options, "rtol", &kept);
-    tap_ok(taken && strcmp(kept, text[i]) == 0, "an option keeps its point: %s", text[i]);
+    tap_ok(taken && strcmp(kept, text[i]) == 0, "an option from text keeps its point: %s", text[i]);
     taken = !karst_options_set_real(options, "rtol", number[i]) && !karst_options_get(options, "rtol", &kept);
-    tap_ok(taken && karst_parse_real(kept, &value) && value == number[i], "and one set as a number has one: %s", kept);
+    tap_ok(taken && karst_parse_real(kept, &value) && value == number[i], "an option from a number has a point: %s",
+           kept);
   }
   const karst_status status = karst_options_set_real(options, "rtol", -0.5);
   tap_ok(status == KARST_ERROR_OPTION && strstr(karst_context_error(context), "rtol -0.5 is out of range"),
-         "a refusal has one: %s", karst_context_error(context));
+         "an error has a point: %s", karst_context_error(context));
   karst_options_destroy(options);
 }
 
@@ -83,7 +84,7 @@ static void test_gallery(karst_context *context)
 {
   karst_matrix *matrix;
   const karst_status status = karst_gallery_create(context, "blackoil:3x3x3,dt=-0.5", 0, &matrix, NULL);
-  tap_ok(status && !strchr(strchr(karst_context_error(context), ' '), ','), "so has one of the gallery: %s",
+  tap_ok(status && !strchr(strchr(karst_context_error(context), ' '), ','), "an error of the gallery has a point: %s",
          karst_context_error(context));
 }
 
@@ -95,9 +96,9 @@ static void test_sentence(karst_context *context)
     karst_solver *solver = solver_from(context, PAIRS("max-iterations", i ? "1" : "100"));
     tap_need(context, karst_solver_setup(solver, p.A), "setup");
     problem_solve(&p, solver);
-    const char *told = strstr(karst_solver_explain(solver), "residual is ");
-    tap_ok(told && told[12] != '\0' && told[13] == '.', "%s: %s", i ? "one that has not converged" : "a solve",
-           karst_solver_explain(solver));
+    const char *residual = strstr(karst_solver_explain(solver), "residual is ");
+    tap_ok(residual && residual[12] != '\0' && residual[13] == '.', "%s: %s",
+           i ? "a solve that has not converged" : "a solve", karst_solver_explain(solver));
     karst_solver_destroy(solver);
   }
   problem_destroy(&p);
@@ -120,14 +121,14 @@ static void test_messages(karst_context *context)
 
 int main(void)
 {
-  if (!choose_comma() || !has_comma()) tap_skip_all("no locale with a decimal comma can be had");
+  if (!choose_comma() || !has_comma()) tap_skip_all("no locale with a decimal comma is available");
   karst_context *context = tap_context();
   test_files(context);
   test_options(context);
   test_gallery(context);
   test_sentence(context);
   test_messages(context);
-  tap_ok(has_comma(), "the program's language stays as it was");
+  tap_ok(has_comma(), "the program's locale stays as it was");
   karst_context_destroy(context);
   return tap_done();
 }

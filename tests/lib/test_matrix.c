@@ -42,7 +42,7 @@ static void conversions(karst_context *context)
   check_conversion(context, 1, 1, 5);
 }
 
-/* An isolated last row without an entry is padded: its unit rows need a diagonal block of their own. */
+/* Padding behind an isolated last row without an entry needs a diagonal block. */
 static void padding_without_diagonal(karst_context *context)
 {
   const karst_index start[] = {0, 1, 2, 3}, column[] = {0, 0, 0};
@@ -91,7 +91,7 @@ static void check_products(karst_context *context, karst_matrix *A)
   karst_matrix_destroy(A);
 }
 
-/* Makes a matrix that is awkward for kernels that take several rows at a time: rows 7 and 0 of every 8 are empty, and
+/* Makes a matrix that is difficult for kernels that take several rows at a time: rows 7 and 0 of every 8 are empty, and
  * rows 9 to 13 are full. */
 static karst_matrix *awkward_matrix(karst_context *context, int b)
 {
@@ -180,11 +180,11 @@ static void updates(karst_context *context)
   value[0] = 100;
   tap_need(context, karst_matrix_multiply(A, x, product), "multiply");
   karst_vector_get(product, 2, y);
-  tap_ok(y[0] == 2 && y[1] == 3, "a copy does not follow its source");
+  tap_ok(y[0] == 2 && y[1] == 3, "a copy does not change with its source");
   tap_need(context, karst_matrix_update_values(A, changed), "update");
   tap_need(context, karst_matrix_multiply(A, x, product), "multiply");
   karst_vector_get(product, 2, y);
-  tap_ok(y[0] == 5 && y[1] == 7, "new values count from then on");
+  tap_ok(y[0] == 5 && y[1] == 7, "reported new values are used");
   karst_vector_destroy(x);
   karst_vector_destroy(product);
   karst_matrix_destroy(A);

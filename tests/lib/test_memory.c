@@ -1,5 +1,5 @@
-/* Whichever allocation fails, a solve ends in the no-memory status and releases everything, on two threads too. Solving
- * and updating allocate nothing. */
+/* If any allocation fails, a solve returns the no-memory status and releases everything, also on two threads. Solve and
+ * update allocate nothing. */
 #include "tests/support/problem.h"
 #include "tests/support/failing_allocator.h"
 

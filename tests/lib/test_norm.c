@@ -1,4 +1,5 @@
-/* test_norm.c - cg with norm preconditioned ends a solve by sqrt(r'M^-1 r) of the true residual r, and says so. */
+/* test_norm.c - with norm preconditioned, cg ends a solve by sqrt(r'M^-1 r) of the true residual r, and reports this.
+ * */
 
 #include "tests/support/problem.h"
 
@@ -61,7 +62,7 @@ static karst_decision listen(void *user, int iteration, double residual)
   return KARST_GO_ON;
 }
 
-/* The norm is met, and met at the first iteration that does. */
+/* The solve ends at the first iteration whose norm meets the target. */
 static void test_meets(const struct problem *p, const struct run *run)
 {
   const double rtol = 1e-6;
@@ -78,19 +79,19 @@ static void test_meets(const struct problem *p, const struct run *run)
   const char *sentence = karst_solver_explain(solver);
   tap_ok(strstr(sentence, "converged in the preconditioned norm after") &&
              strstr(sentence, "the true residual itself") && !strstr(sentence, "converged after"),
-         "the sentence tells both norms");
+         "the sentence has both norms");
   tap_ok(!natural || (end <= rtol * begin * (1 + 1e-6) && fabs(listener.first - begin) <= 1e-8 * begin &&
                       fabs(listener.last - end) <= 1e-3 * end),
-         "the norm of the start %.3e is %.3e in the end, and the monitor is told both", begin, end);
+         "the norm of the start %.3e is %.3e in the end, and the monitor receives both", begin, end);
   tap_need(p->context, karst_solver_set_tolerances(solver, rtol, 0, result.iterations - 1), "limit");
   const karst_result less = solve(p, solver);
   tap_ok(less.reason == KARST_ITERATION_LIMIT && listener.iterations == result.iterations - 1 &&
              listener.last > rtol * listener.first,
-         "one iteration less does not do");
+         "one iteration less does not meet the target");
   karst_solver_destroy(solver);
 }
 
-/* Without a preconditioner both norms are one, from a start of zero. */
+/* Without a preconditioner both norms are the same, from a start of zero. */
 static void test_plain(const struct problem *p)
 {
   tap_settings settings = run_settings(&runs[0], 1e-9);
@@ -107,7 +108,8 @@ static void test_plain(const struct problem *p)
   karst_solver_destroy(plain);
 }
 
-/* atol is a norm of the true residual. A target that rounding hides is given up, and a solution of b = 0 is zero. */
+/* atol is a norm of the true residual. A target below rounding errors ends the solve, and the solution of b = 0 is
+ * zero. */
 static void test_ends(const struct problem *p)
 {
   tap_settings settings = run_settings(&runs[2], 1e-12);
@@ -134,8 +136,8 @@ static void test_ends(const struct problem *p)
   karst_solver_destroy(solver);
 }
 
-/* A time loop starts each solve from its last answer. What cannot be improved has converged, to rounding, in the end
- * without an iteration; where the residual is large nothing has. */
+/* A time loop starts each solve from its last solution. A start that cannot be improved has converged to rounding,
+ * without an iteration, but only where the residual is small. */
 static void test_warm(const struct problem *p, const struct run *run)
 {
   tap_settings settings = run_settings(run, 1e-8);
@@ -152,7 +154,7 @@ static void test_warm(const struct problem *p, const struct run *run)
   tap_ok(result.reason == KARST_CONVERGED_ROUNDING && result.iterations == 0, "the last one needs no iteration");
   tap_need(p->context, karst_solver_set_tolerances(solver, 1e-8, 1e-6 * norm, 500), "atol");
   result = solved(solver, p->b, p->x);
-  tap_ok(result.reason == KARST_CONVERGED_ATOL && result.iterations == 0, "atol comes first: %s",
+  tap_ok(result.reason == KARST_CONVERGED_ATOL && result.iterations == 0, "atol is met first: %s",
          karst_solver_explain(solver));
   karst_solver_destroy(solver);
 }
@@ -175,7 +177,7 @@ static void test_wrong(karst_context *context)
 }
 
 /* A singular matrix without a solution: x grows along its null space, where any residual is within the rounding errors
- * of A x. No step of it may be taken for an answer. */
+ * of A x. No step there is a solution. */
 static void test_singular(karst_context *context)
 {
   const double value[] = {1, -1, 0, -1, 2, -1, 0, -1, 1}, right[] = {1, 0.5, 0.25};

@@ -1,12 +1,11 @@
-/* A call with NULL in the place of an object, an array or a result returns KARST_ERROR_ARGUMENT, and the sentence of
- * the context that it can reach by its other arguments says what was NULL. Queries of NULL return nothing, and what
- * destroys or sets takes it. */
+/* A call with NULL for an object, an array or a result returns KARST_ERROR_ARGUMENT. The context of its other arguments
+ * has an error that names the NULL. Queries of NULL return nothing, and destroy and set functions accept it. */
 #include "tests/support/problem.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Everything that the calls need. */
+/* The objects that the calls need. */
 struct objects {
   karst_context *context;
   karst_matrix *A, *no_matrix;
@@ -19,7 +18,7 @@ struct objects {
 
 static const char *const untouched = "nothing was said";
 
-/* Whether a call, which has returned status, was refused with a sentence that says what is NULL. */
+/* Returns whether a call with this status was refused with a sentence that names the NULL. */
 static void check(const karst_context *context, const char *call, karst_status status)
 {
   const char *sentence = karst_context_error(context);
@@ -76,7 +75,7 @@ static void vectors(struct objects *o)
   SILENT(karst_vector_write(NULL, "file"));
   tap_ok(karst_vector_length(NULL) == 0 && !karst_vector_values(NULL) && !karst_vector_const_values(NULL) &&
              *karst_vector_source(NULL) == '\0',
-         "no vector has no length, values or source");
+         "a NULL vector has no length, values or source");
   karst_vector_destroy(NULL);
 }
 
@@ -140,7 +139,7 @@ static void matrices(struct objects *o)
              karst_matrix_blocks(NULL) == 0 && karst_matrix_entries(NULL) == 0 && karst_matrix_rows(NULL) == 0 &&
              karst_matrix_rows_unpadded(NULL) == 0 && !karst_matrix_row_start(NULL) && !karst_matrix_column(NULL) &&
              !karst_matrix_device_row_start(NULL) && !karst_matrix_device_column(NULL) && !karst_matrix_value(NULL),
-         "no matrix has no size, pattern or values");
+         "a NULL matrix has no size, pattern or values");
   karst_matrix_forget_grid(NULL);
   karst_matrix_destroy(NULL);
 }
@@ -167,7 +166,7 @@ static void options(struct objects *o)
   tap_ok(!karst_options_used(NULL, "level") && !karst_options_used(o->options, NULL), "no options are used");
   tap_ok(!karst_options_info(o->context, 0, NULL) && karst_options_info(NULL, 0, &info) &&
              !karst_options_method(o->context, NULL, 0, NULL, NULL),
-         "rows of options without a place, and without a context");
+         "rows of options for a NULL row, and of a NULL context");
   karst_options_destroy(NULL);
 }
 
@@ -200,7 +199,7 @@ static void solvers(struct objects *o)
   SILENT(karst_solver_order_cost(NULL, &cost));
   SILENT(karst_solver_get_order(NULL, row));
   tap_ok(karst_solver_explain(NULL) && !karst_solver_report(NULL, 0, NULL) && !karst_solver_report(o->solver, 0, NULL),
-         "no solver has nothing to report");
+         "a NULL solver reports nothing");
   karst_solver_monitor(NULL, NULL, NULL);
   karst_solver_destroy(NULL);
   karst_analysis_destroy(NULL);
@@ -231,7 +230,7 @@ static void preconditioners(struct objects *o)
              karst_precond_outcome(NULL, NULL) == KARST_SOUND && !karst_precond_context(NULL) &&
              !karst_precond_matrix(NULL) && !karst_precond_settings(NULL) && !karst_precond_user(NULL) &&
              !karst_precond_data(NULL),
-         "no preconditioner has nothing to report");
+         "a NULL preconditioner reports nothing");
   karst_precond_set_data(NULL, NULL);
   karst_precond_set_varies(NULL, 1);
   karst_precond_set_entries(NULL, 1);
@@ -254,7 +253,7 @@ static void contexts(struct objects *o)
   tap_ok(!karst_context_profile_row(NULL, 0, &row) && !karst_context_profile_row(o->context, 0, NULL) &&
              karst_context_threads(NULL) == 0 && !karst_context_stream(NULL) && *karst_context_error(NULL) == '\0' &&
              karst_context_device(NULL),
-         "no context has no profile, threads, stream or error");
+         "a NULL context has no profile, threads, stream or error");
   karst_context_set_message(NULL, NULL, NULL);
   (void)karst_context_is_host(NULL);
   karst_context_destroy(NULL);

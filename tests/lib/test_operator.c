@@ -60,7 +60,7 @@ static void subtract_wells(const struct wells *w, const double *in, double *out)
   }
 }
 
-/* The operator. The wells are computed on the host, and the rest where the vectors are. */
+/* The operator. The host computes the wells, and the device of the vectors A x. */
 static karst_status multiply(void *user, const karst_vector *x, karst_vector *y)
 {
   struct wells *w = user;
@@ -73,7 +73,7 @@ static karst_status multiply(void *user, const karst_vector *x, karst_vector *y)
   return karst_vector_set(y, w->n, w->out);
 }
 
-/* The operator column by column, and what it makes of a random solution. */
+/* Assembles the operator column by column. */
 static void assemble(struct wells *w)
 {
   w->dense = tap_dense(w->A);
@@ -161,8 +161,8 @@ static void check_solution(const struct wells *w, karst_solver *solver, const ch
   const double residual = true_residual(w), error = distance(w);
   tap_ok(result.reason == KARST_CONVERGED_RTOL && residual <= 1e-11 * (1 + 1e-3) &&
              fabs(result.relative_residual - residual) <= 1e-14 && error <= 1e-8,
-         "%s: %d iterations to %.1e, told as %.1e, and %.1e from the dense solution", what, result.iterations, residual,
-         result.relative_residual, error);
+         "%s: %d iterations to %.1e, reported as %.1e, and %.1e from the dense solution", what, result.iterations,
+         residual, result.relative_residual, error);
 }
 
 static void test_methods(struct wells *w)
@@ -188,7 +188,7 @@ static void test_methods(struct wells *w)
   karst_solver_destroy(solver);
 }
 
-/* Another matrix of as many rows feeds the preconditioner, and the operator is symmetric and positive definite. */
+/* The preconditioner is of another matrix with as many rows, and the operator is symmetric and positive definite. */
 static void test_cg(karst_context *context)
 {
   karst_matrix *A = matrix_from(context, "poisson3d:6x6x6", 1), *M = matrix_from(context, "poisson2d:18x12", 1);
@@ -211,7 +211,7 @@ static void test_cg(karst_context *context)
   karst_matrix_destroy(M);
 }
 
-/* An operator that is the matrix makes the iterations of the matrix, and gives way to it. */
+/* An operator that multiplies by the matrix takes the iterations of the matrix, which follows when it is removed. */
 static void test_same(struct wells *w)
 {
   for (int s = 0; s < SOLVERS; s++) {
@@ -237,7 +237,7 @@ static void test_same(struct wells *w)
            "%s: %d iterations with the matrix, %d with its product, %d with the matrix again", solvers[s],
            without.iterations, with.iterations, again.iterations);
     tap_ok(during.memory == before.memory + (1 + 2 * w->n) * (int64_t)sizeof(double) && after.memory == before.memory,
-           "two vectors more meanwhile");
+           "and the operator takes two more vectors");
     karst_solver_destroy(solver);
   }
 }
@@ -247,7 +247,7 @@ struct trouble {
   struct wells *wells;
   karst_solver *solver;
   int at, calls, returns;
-  bool says, spoils;
+  bool says, makes_nan;
   int64_t where;
   int refused;
 };
@@ -258,7 +258,7 @@ static karst_status make_trouble(void *user, const karst_vector *x, karst_vector
   struct wells *w = trouble->wells;
   karst_status status = multiply(w, x, y);
   if (++trouble->calls < trouble->at) return status;
-  if (trouble->spoils) {
+  if (trouble->makes_nan) {
     w->out[trouble->where] = NAN;
     return karst_vector_set(y, w->n, w->out);
   }
@@ -304,7 +304,7 @@ static void test_not_finite(struct wells *w)
     for (int at = 1; at <= 4; at += 3)
       for (int c = 0; c < SCALES; c++) {
         tap_settings settings = case_settings(solvers[s], orderings[c % ORDERINGS], scales[c]);
-        struct trouble trouble = {.wells = w, .at = at, .spoils = true, .where = 7 * BLOCK + 1};
+        struct trouble trouble = {.wells = w, .at = at, .makes_nan = true, .where = 7 * BLOCK + 1};
         karst_solver *solver = solver_of(w->context, &settings);
         tap_need(w->context, karst_solver_set_operator(solver, make_trouble, &trouble), "operator");
         tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
@@ -317,7 +317,7 @@ static void test_not_finite(struct wells *w)
       }
 }
 
-static karst_status meddle(void *user, const karst_vector *x, karst_vector *y)
+static karst_status call_solver(void *user, const karst_vector *x, karst_vector *y)
 {
   struct trouble *trouble = user;
   karst_result result;
@@ -335,14 +335,14 @@ static void test_refusals(struct wells *w)
   karst_solver *solver = solver_of(w->context, &settings);
   struct trouble trouble = {.wells = w, .solver = solver};
   tap_need(w->context, karst_solver_setup(solver, w->A), "setup");
-  tap_need(w->context, karst_solver_set_operator(solver, meddle, &trouble), "operator");
-  check_solution(w, solver, "an operator that meddles");
-  tap_ok(trouble.refused == 4 && karst_solver_set_operator(NULL, meddle, NULL) == KARST_ERROR_ARGUMENT,
+  tap_need(w->context, karst_solver_set_operator(solver, call_solver, &trouble), "operator");
+  check_solution(w, solver, "an operator that calls its solver");
+  tap_ok(trouble.refused == 4 && karst_solver_set_operator(NULL, call_solver, NULL) == KARST_ERROR_ARGUMENT,
          "an operator changes nothing of the solver that calls it");
   karst_solver_destroy(solver);
 }
 
-/* b = 0 has the answer 0 with an operator too. */
+/* With an operator, too, b = 0 has the solution 0. */
 static void test_zero(struct wells *w)
 {
   tap_settings settings = case_settings("bicgstab", "rcm", "block");
@@ -371,8 +371,7 @@ static void test_all(karst_context *context)
   test_cg(context);
 }
 
-/* Work space is made when the function is set or the solver set up: each allocation fails once, and no solve makes
- * any. */
+/* Setting the function, or set-up, allocates the work space. Each allocation fails once, and no solve allocates. */
 static void test_memory(void)
 {
   struct failing_allocator memory = {.fail_at = 0};
@@ -399,15 +398,14 @@ static void test_memory(void)
   tap_need(context, karst_vector_fill(x, 0), "start");
   result = solved(solver, b, x);
   tap_need(context, karst_solver_set_operator(solver, multiply_by_matrix, A), "again");
-  tap_ok(failures == 3 && wrong == 0, "%ld allocations for an operator, and none that fails changes anything",
-         failures);
-  tap_ok(result.reason > 0 && memory.calls == calls, "the solve makes none, nor does another function");
+  tap_ok(failures == 3 && wrong == 0, "%ld allocations for an operator; one that fails changes nothing", failures);
+  tap_ok(result.reason > 0 && memory.calls == calls, "a solve allocates nothing, nor does another function");
   karst_solver_destroy(solver);
   karst_vector_destroy(b);
   karst_vector_destroy(x);
   karst_matrix_destroy(A);
   karst_context_destroy(context);
-  tap_ok(memory.outstanding == 0, "and everything is given back");
+  tap_ok(memory.outstanding == 0, "and all memory is released");
 }
 
 int main(void)

@@ -93,7 +93,7 @@ static bool value_is(const karst_options *options, const struct option *option, 
 /* Returns whether a text is one line of some length. */
 static bool is_sentence(const char *text) { return strlen(text) > 10 && !strchr(text, '\n'); }
 
-/* Returns whether a text of details is sentences on one line, which the forms of --help wrap themselves. */
+/* Returns whether details are sentences on one line, because --help wraps them. */
 static bool are_sentences(const char *text) { return text && is_sentence(text) && text[strlen(text) - 1] == '.'; }
 
 static void refuse(const struct option *option, const char *value)
@@ -125,10 +125,10 @@ static void test_table(void)
                 info.experiment == is_experiment(count) &&
                 (info.kind == KARST_OPTION_PRECOND) == (options_known[count].kind == PRECOND);
     tap_ok(same && info.value[0] && strlen(info.help) > 5, "%s: name, default, values and help", info.name);
-    tap_ok(are_sentences(info.details), "%s: what its help does not say are sentences", info.name);
+    tap_ok(are_sentences(info.details), "%s: its details are sentences", info.name);
   }
   tap_ok(count == OPTIONS, "the table has %d options", (int)OPTIONS);
-  tap_ok(!karst_options_info(NULL, count + 100, &info), "far past the last there is none");
+  tap_ok(!karst_options_info(NULL, count + 100, &info), "there is no option far past the last");
   for (size_t kind = 0; kind < 3; kind++) {
     const char *help, *details;
     bool good = true;
@@ -211,14 +211,15 @@ static void test_is_read(void)
   karst_options_destroy(options);
   tap_need(context, karst_solver_setup(solver, A), "setup");
   const karst_result result = solved(solver, b, x);
-  tap_ok(result.reason == KARST_ITERATION_LIMIT && result.iterations == 3, "a solver keeps what it has read");
+  tap_ok(result.reason == KARST_ITERATION_LIMIT && result.iterations == 3,
+         "a solver keeps the values that it has read");
   karst_solver_destroy(solver);
   karst_vector_destroy(x);
   karst_vector_destroy(b);
   karst_matrix_destroy(A);
 }
 
-/* Each of the names in "a|b|c" is accepted, and no name that is nearly one of them. */
+/* Each of the names in "a|b|c" is accepted, and names that are nearly one of them are refused. */
 static void test_names(size_t i)
 {
   const struct option *option = &options_known[i];
@@ -298,11 +299,11 @@ static void test_sentences(void)
   const char *sentence = karst_context_error(context);
   for (int i = 0; i < 4; i++) karst_options_set(options, "side", "wrong");
   tap_ok(strstr(sentence, "rtol -7") && strstr(karst_context_error(context), "side \"wrong\""),
-         "has its sentence after four more: %s", sentence);
+         "keeps its sentence for four more: %s", sentence);
   karst_options_destroy(options);
 }
 
-/* The nearest name comes last: one that begins so, one with a slip in it, one that it is a part of. */
+/* The error ends with the nearest name: one with this beginning, one with a letter changed, or one with this part. */
 static void test_nearest(void)
 {
   static const char *const cases[][3] = {{"precond", "ilu", "; did you mean iluk?"},
@@ -346,7 +347,7 @@ static void test_null(void)
   karst_options_destroy(options);
 }
 
-/* Options of preconditioners inside others have their names, at most four points. */
+/* The names of options of inner preconditioners have at most four points. */
 static void test_inside(void)
 {
   static const char *const good[][2] = {{"first.level", "2"},
@@ -405,7 +406,7 @@ static void test_together(void)
   karst_options_destroy(options);
 }
 
-/* An option is used where the methods that were chosen have it, down to the preconditioners inside others. */
+/* An option is used if a chosen method has it, also an inner preconditioner. */
 static void test_used(void)
 {
   static const struct {
@@ -455,7 +456,7 @@ static void test_used(void)
     karst_options_destroy(options);
   }
   karst_options *options = make_options();
-  tap_ok(!karst_options_used(NULL, "level") && !karst_options_used(options, NULL), "nothing is used without a set");
+  tap_ok(!karst_options_used(NULL, "level") && !karst_options_used(options, NULL), "a NULL set uses no option");
   karst_options_destroy(options);
 }
 

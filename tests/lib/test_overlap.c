@@ -85,7 +85,7 @@ static void said(karst_context *context, karst_status status, const char *senten
 {
   tap_ok(status == KARST_ERROR_ARGUMENT && strcmp(karst_context_error(context), sentence) == 0, "%s: %s", sentence,
          karst_context_error(context));
-  karst_context_set_device(context, "none"); /* leaves another sentence in between */
+  karst_context_set_device(context, "none"); /* the context gets another error in between */
 }
 
 static void missing_objects(karst_context *context)
@@ -103,7 +103,7 @@ static void missing_objects(karst_context *context)
   said(context, karst_vector_add(1, NULL, v.first), "a vector is NULL");
   said(context, karst_matrix_convert(A, 1, NULL), "the place for the matrix is NULL");
   said(context, karst_gallery_create(context, "poisson2d:5x5", 1, NULL, NULL), "the place for the matrix is NULL");
-  tap_ok(karst_matrix_multiply(NULL, NULL, NULL) == KARST_ERROR_ARGUMENT, "where all are missing there is no sentence");
+  tap_ok(karst_matrix_multiply(NULL, NULL, NULL) == KARST_ERROR_ARGUMENT, "a call with NULL alone leaves no sentence");
   karst_matrix_destroy(A);
   destroy_vectors(&v);
 }

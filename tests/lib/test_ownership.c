@@ -71,7 +71,7 @@ static void a_forgotten_change_is_noticed(karst_context *context)
     tridiagonal(64, value);
     karst_status status = karst_solver_solve(solver, b, x, &result);
     tap_ok(status == KARST_ERROR_ARGUMENT && strstr(karst_context_error(context), "karst_matrix_values_changed"),
-           "%s, %s: a solve for values that are no longer there is an error: %s", copies[c][0], copies[c][1],
+           "%s, %s: a solve with earlier values is an error: %s", copies[c][0], copies[c][1],
            karst_context_error(context));
     tap_need(context, karst_matrix_values_changed(A), "values changed");
     tap_need(context, karst_solver_update(solver), "update");
@@ -93,7 +93,7 @@ static void the_callers_array_is_not_written_to(karst_context *context)
   tridiagonal(4, other);
   memcpy(before, value, sizeof value);
   karst_matrix *A = make_matrix(context, value, KARST_REFERENCE), *converted;
-  tap_ok(row_sum(context, A) == 1, "the values referred to count");
+  tap_ok(row_sum(context, A) == 1, "the values referred to are used");
   tap_need(context, karst_matrix_update_values(A, other), "update");
   tap_ok(memcmp(value, before, sizeof value) == 0, "an update leaves the caller's array as it was");
   tap_ok(row_sum(context, A) == 2, "and the matrix has the new values");
@@ -104,10 +104,10 @@ static void the_callers_array_is_not_written_to(karst_context *context)
   karst_matrix_destroy(converted);
   tridiagonal(5, other);
   tap_need(context, karst_matrix_update_values(A, other), "second update");
-  tap_ok(row_sum(context, A) == 3 && value[0] == 0, "a second update goes there too");
+  tap_ok(row_sum(context, A) == 3 && value[0] == 0, "a second update writes to that array, too");
   tridiagonal(6, value);
   tap_ok(karst_matrix_values_changed(A) == KARST_SUCCESS && row_sum(context, A) == 3,
-         "and the array that it referred to does not count any more");
+         "and the matrix ignores the array that it referred to");
   karst_matrix_destroy(A);
 }
 
@@ -118,22 +118,23 @@ static void values_written_in_place(karst_context *context)
   karst_matrix *A = make_matrix(context, value, KARST_REFERENCE), *copy = make_matrix(context, value, KARST_COPY);
   tridiagonal(6, value);
   tap_need(context, karst_matrix_values_changed(A), "values changed");
-  tap_ok(row_sum(context, A) == 4, "values written in place count once the matrix is told");
+  tap_ok(row_sum(context, A) == 4, "values written in place are used after they are reported");
   tridiagonal(7, value);
   tap_need(context, karst_matrix_update_values(A, value), "update from the array itself");
-  tap_ok(row_sum(context, A) == 5, "an update from that array is the same");
+  tap_ok(row_sum(context, A) == 5, "an update from that array has the same effect");
   tridiagonal(8, value);
   tap_need(context, karst_matrix_values_changed(A), "values changed");
-  tap_ok(row_sum(context, A) == 6, "and the matrix refers to it still");
+  tap_ok(row_sum(context, A) == 6, "and the matrix still refers to it");
   tap_ok(karst_matrix_values_changed(copy) == KARST_SUCCESS && row_sum(context, copy) == 1,
-         "a copy has no such array, and stays as it was made");
-  tap_ok(karst_matrix_values_changed(NULL) == KARST_ERROR_ARGUMENT, "NULL has no values at all");
+         "a copy refers to no array, and stays as it was made");
+  tap_ok(karst_matrix_values_changed(NULL) == KARST_ERROR_ARGUMENT, "NULL has no values");
   karst_matrix_destroy(A);
   karst_matrix_destroy(copy);
 }
 
-/* Objects made from earlier values of the matrix are refused. told: whether karst_matrix_values_changed was called. */
-static void stale_values_are_refused(karst_context *context, bool told)
+/* Objects made from earlier values of the matrix are refused. reported: whether karst_matrix_values_changed was called.
+ * */
+static void stale_values_are_refused(karst_context *context, bool reported)
 {
   static const char sentence[] = "the matrix has new values since the ";
   double value[BLOCKS], norm;
@@ -141,13 +142,13 @@ static void stale_values_are_refused(karst_context *context, bool told)
   karst_precond *precond;
   karst_result result;
   tridiagonal(3, value);
-  karst_matrix *A = make_matrix(context, value, told ? KARST_REFERENCE : KARST_COPY);
+  karst_matrix *A = make_matrix(context, value, reported ? KARST_REFERENCE : KARST_COPY);
   karst_vector *b = vector_of(context, ROWS, 1), *x = vector_of(context, ROWS, 0), *r = vector_of(context, ROWS, 0);
   tap_need(context, karst_solver_create(context, NULL, &solver), "solver");
   tap_need(context, karst_solver_setup(solver, A), "setup");
   tap_need(context, karst_precond_create(context, NULL, A, &precond), "preconditioner");
   tridiagonal(64, value);
-  tap_need(context, told ? karst_matrix_values_changed(A) : karst_matrix_update_values(A, value), "new values");
+  tap_need(context, reported ? karst_matrix_values_changed(A) : karst_matrix_update_values(A, value), "new values");
   karst_status status = karst_solver_solve(solver, b, x, &result);
   tap_ok(status == KARST_ERROR_ARGUMENT && strncmp(karst_context_error(context), sentence, sizeof sentence - 1) == 0,
          "solve: %s", karst_context_error(context));
@@ -216,7 +217,7 @@ static void a_failed_update_is_remembered(karst_context *context)
   tap_need(context, karst_solver_update(solver), "update");
   tap_ok(karst_precond_apply(precond, b, x) == KARST_SUCCESS &&
              karst_solver_solve(solver, b, x, &result) == KARST_SUCCESS && result.reason > 0,
-         "until an update succeeds");
+         "apply and solve work after an update that succeeds");
   karst_precond_destroy(precond);
   karst_solver_destroy(solver);
   karst_vector_destroy(b);
@@ -236,11 +237,11 @@ static void unknown_ownership(karst_context *context)
   karst_matrix *A;
   tridiagonal(3, value);
   karst_status status = karst_matrix_create(context, ROWS, 1, start, column, value, (karst_ownership)7, &A);
-  tap_ok(status == KARST_ERROR_ARGUMENT && !A && strstr(karst_context_error(context), "7"),
-         "an ownership that there is not: %s", karst_context_error(context));
+  tap_ok(status == KARST_ERROR_ARGUMENT && !A && strstr(karst_context_error(context), "7"), "an invalid ownership: %s",
+         karst_context_error(context));
   tap_need(context, karst_matrix_create(context, 0, 3, start, NULL, NULL, KARST_REFERENCE, &A), "empty matrix");
   tap_ok(karst_matrix_values_changed(A) == KARST_SUCCESS && karst_matrix_update_values(A, NULL) == KARST_SUCCESS,
-         "a matrix without rows refers to no values, and these may change");
+         "a matrix without rows takes new values");
   karst_matrix_destroy(A);
 }
 

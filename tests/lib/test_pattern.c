@@ -1,5 +1,5 @@
-/* A matrix is made from its pattern alone, its values live where the backend says and are written there, and one with
- * room for the fill of incomplete factors has their pattern and the values of the matrix that it is made from. */
+/* A matrix can be made from its pattern alone. The backend chooses the memory of its values, where the caller writes
+ * them. A matrix with room for the fill of incomplete factors has their pattern and the values of its source. */
 #include "tests/support/failing_allocator.h"
 #include "tests/support/grids.h"
 #include "lib/matrix/matrix.h"
@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Gives a matrix the values of another one, written where they live. */
+/* Writes the values of another matrix into the memory of a matrix. */
 static void write_values(karst_matrix *A, const double *host)
 {
   karst_context *context = A->context;
@@ -45,16 +45,17 @@ static void from_the_pattern_alone(karst_context *context)
            "and the pattern is %s", ownership == KARST_COPY ? "copied" : "used where it is");
     tap_need(context, karst_matrix_host_value(A, &value), "values");
     write_values(B, value);
-    tap_ok(karst_matrix_values_changed(B) == KARST_SUCCESS && same_dense(A, B), "values written where they live count");
+    tap_ok(karst_matrix_values_changed(B) == KARST_SUCCESS && same_dense(A, B),
+           "values written in the matrix's memory are used");
     tap_need(context, karst_matrix_update_values(B, value), "update");
-    tap_ok(same_dense(A, B) && karst_matrix_value(B) == karst_matrix_values(B), "and so do values handed over");
+    tap_ok(same_dense(A, B) && karst_matrix_value(B) == karst_matrix_values(B), "and so are values given to an update");
     karst_matrix_host_value_done(A, value);
     karst_matrix_destroy(B);
     karst_matrix_destroy(A);
   }
 }
 
-/* Solvers and preconditioners learn of values that the caller has written. */
+/* Solvers and preconditioners notice values that the caller has written. */
 static void written_values_are_new(karst_context *context)
 {
   karst_matrix *A = tap_random_matrix(context, 30, 2, 3, 1);
@@ -73,7 +74,7 @@ static void written_values_are_new(karst_context *context)
          "a solver of other values is refused: %s", karst_context_error(context));
   tap_need(context, karst_solver_update(solver), "update");
   result = solved(solver, b, x);
-  tap_ok(result.reason > 0 && tap_residual(A, b, x) < 1e-5, "and solves with them once it is updated");
+  tap_ok(result.reason > 0 && tap_residual(A, b, x) < 1e-5, "and solves with them after an update");
   karst_solver_destroy(solver);
   karst_vector_destroy(values);
   karst_vector_destroy(b);
@@ -88,9 +89,9 @@ static void values_of_the_caller(karst_context *context)
   karst_matrix *A;
   tap_need(context, karst_matrix_create(context, 2, 1, start, column, value, KARST_REFERENCE, &A), "matrix");
   tap_ok(!karst_matrix_values(A) && strstr(karst_context_error(context), "refers to an array of the caller"),
-         "the matrix gives out no array of the caller's: %s", karst_context_error(context));
+         "the matrix does not return an array of the caller: %s", karst_context_error(context));
   tap_need(context, karst_matrix_update_values(A, (const double[]){5, 7}), "update");
-  tap_ok(karst_matrix_values(A) && karst_matrix_values(A) != value, "but the values of its own that it has got");
+  tap_ok(karst_matrix_values(A) && karst_matrix_values(A) != value, "but its own values");
   karst_matrix_destroy(A);
   tap_ok(!karst_matrix_values(NULL) && !karst_matrix_device_row_start(NULL) && !karst_matrix_device_column(NULL),
          "NULL has no arrays");
@@ -107,7 +108,7 @@ static void the_pattern_in_device_memory(karst_context *context)
          "the pattern is in device memory");
   tap_ok(!context->backend->host_memory || (karst_matrix_device_row_start(A) == karst_matrix_row_start(A) &&
                                             karst_matrix_device_column(A) == karst_matrix_column(A)),
-         "which on the CPU is that of the host");
+         "which on the CPU is the host's");
   free(start);
   free(column);
   karst_matrix_destroy(A);
@@ -161,7 +162,7 @@ static double *apply_ilu(karst_context *context, const karst_matrix *A, int leve
   return host;
 }
 
-/* ILU(level) computes in the places of the fill: on the filled pattern it is ILU(0). */
+/* ILU(level) is ILU(0) on the pattern with its fill. */
 static double compare_factors(karst_context *context, const karst_matrix *A, const karst_matrix *filled, int level)
 {
   double *expected = apply_ilu(context, A, level), *z = apply_ilu(context, filled, 0), worst = 0;
@@ -181,7 +182,7 @@ static void filled_patterns(karst_context *context)
       tap_ok(has_fill_of(filled, A, level) && same_dense(A, filled),
              "b = %d: the matrix with room for the fill of level %d has that pattern and A's values", b, level);
       tap_ok(level > 0 || karst_matrix_blocks(filled) == karst_matrix_blocks(A), "at level 0 the pattern is A's");
-      /* Both do the same products in the same order, or one of another kernel: rounding errors are all that differs. */
+      /* Both do the same products in the same order, or one of another kernel: only rounding errors differ. */
       const double worst = compare_factors(context, A, filled, level);
       tap_ok(worst < 1e-12, "and its ILU(0) is the ILU(%d) of A (%.1e)", level, worst);
       karst_matrix_destroy(filled);
@@ -189,7 +190,7 @@ static void filled_patterns(karst_context *context)
     }
 }
 
-/* What a matrix knows besides its pattern and values. */
+/* A filled matrix keeps the grid and the padding. */
 static void filled_keeps_the_grid(karst_context *context)
 {
   karst_matrix *filled, *padded;
@@ -202,7 +203,7 @@ static void filled_keeps_the_grid(karst_context *context)
   tap_ok(karst_matrix_rows(filled) == 63 && karst_matrix_rows_unpadded(filled) == 60, "and so is the padding");
   karst_matrix_destroy(A);
   karst_matrix_destroy(padded);
-  tap_ok(karst_matrix_check_diagonal(filled) == KARST_SUCCESS, "the filled matrix outlives the one it is made from");
+  tap_ok(karst_matrix_check_diagonal(filled) == KARST_SUCCESS, "the filled matrix outlives its source");
   karst_matrix_destroy(filled);
 }
 
@@ -214,7 +215,7 @@ static void errors(karst_context *context)
   tap_ok(karst_matrix_create_pattern(NULL, 3, 1, start, column, KARST_COPY, &A) == KARST_ERROR_ARGUMENT && !A,
          "no context");
   tap_ok(karst_matrix_create_pattern(context, 3, 1, start, column, KARST_COPY, NULL) == KARST_ERROR_ARGUMENT,
-         "no place for the matrix");
+         "a NULL matrix");
   tap_ok(karst_matrix_create_pattern(context, 3, 1, NULL, column, KARST_COPY, &A) == KARST_ERROR_ARGUMENT && !A,
          "no row starts");
   tap_ok(karst_matrix_create_pattern(context, 3, 1, start, NULL, KARST_COPY, &A) == KARST_ERROR_ARGUMENT && !A,
@@ -227,7 +228,7 @@ static void errors(karst_context *context)
          "no ownership");
   tap_ok(karst_matrix_create_pattern(context, 3, 1, start, unsorted, KARST_COPY, &A) == KARST_ERROR_MATRIX && !A &&
              strstr(karst_context_error(context), "block row 0 is not sorted"),
-         "a pattern that is none: %s", karst_context_error(context));
+         "an invalid pattern: %s", karst_context_error(context));
   tap_need(context, karst_matrix_create_pattern(context, 0, 5, start, NULL, KARST_COPY, &A), "no rows");
   tap_need(context, karst_matrix_create_filled(A, 3, &B), "filled");
   tap_ok(karst_matrix_rows(B) == 0 && karst_matrix_block_size(B) == 5, "a matrix without rows has no fill");
@@ -236,12 +237,12 @@ static void errors(karst_context *context)
   A = matrix_of(context, 3, 1, start, column, value);
   tap_ok(karst_matrix_create_filled(A, 1, &B) == KARST_ERROR_MATRIX && !B &&
              strstr(karst_context_error(context), "block row 1 has no diagonal entry"),
-         "a missing diagonal is named: %s", karst_context_error(context));
+         "the error names a missing diagonal: %s", karst_context_error(context));
   tap_ok(karst_matrix_create_filled(A, -1, &B) == KARST_ERROR_ARGUMENT && !B &&
              strstr(karst_context_error(context), "level -1"),
          "a level below 0: %s", karst_context_error(context));
-  tap_ok(karst_matrix_create_filled(NULL, 1, &B) == KARST_ERROR_ARGUMENT && !B, "no matrix to be filled");
-  tap_ok(karst_matrix_create_filled(A, 1, NULL) == KARST_ERROR_ARGUMENT, "no place for the filled matrix");
+  tap_ok(karst_matrix_create_filled(NULL, 1, &B) == KARST_ERROR_ARGUMENT && !B, "a NULL source");
+  tap_ok(karst_matrix_create_filled(A, 1, NULL) == KARST_ERROR_ARGUMENT, "a NULL filled matrix");
   karst_matrix_destroy(A);
 }
 
@@ -263,9 +264,9 @@ static karst_status make_all(karst_context *context, void *user)
   if (!status) status = karst_matrix_update_values(pattern, other);
   if (!status) status = karst_matrix_values_changed(referring);
   if (!status) {
-    context->backend = backend; /* whose host values take no memory, which may be what fails */
+    context->backend = backend; /* its host values need no memory, which may fail here */
     tap_ok(same_dense(referring, pattern) && same_dense(copy, same) && same_dense(copy, filled) && value[0] == 1,
-           "matrices made in every way%s", user ? " on a device with a memory of its own" : "");
+           "each way makes its matrix%s", user ? " on a device with a memory of its own" : "");
     if (user) context->backend = user;
   }
   karst_matrix_destroy(copy);
@@ -282,17 +283,17 @@ static void memory_apart(void)
 {
   struct karst_backend apart = backend_apart();
   fail_each_allocation(make_all, NULL, "matrices in the memory of the host");
-  fail_each_allocation(make_all, &apart, "matrices in a memory apart");
+  fail_each_allocation(make_all, &apart, "matrices in a device's own memory");
 }
 
 int main(void)
 {
   tap_each_device(from_the_pattern_alone, "matrices from a pattern");
-  tap_each_device(written_values_are_new, "values written where they live");
+  tap_each_device(written_values_are_new, "values written in the matrix's memory");
   tap_each_device(values_of_the_caller, "values of the caller");
   tap_each_device(the_pattern_in_device_memory, "the pattern in device memory");
   tap_each_device(filled_patterns, "room for fill");
-  tap_each_device(filled_keeps_the_grid, "what a filled matrix keeps");
+  tap_each_device(filled_keeps_the_grid, "properties of a filled matrix");
   tap_each_device(errors, "errors");
   memory_apart();
   return tap_done();

@@ -1,5 +1,5 @@
-/* The pattern of an ordered matrix is P A P^T on each device, and its values come from where they were: what the
- * backend makes equals a permutation by hand, for rows of no, few and many blocks, and a row of all. */
+/* The pattern of an ordered matrix is P A P^T on each device, with the values of A: the backend's permutation equals
+ * one by hand, for rows of no, few and many blocks, and a full row. */
 #include "config.h"
 
 #include "solver/solver.h"
@@ -28,7 +28,7 @@ static bool same(karst_context *context, int64_t count, const karst_index *memor
   return equal;
 }
 
-/* P A P^T, column by column: no sorting is needed to have them ascend. source: which entry of A each one is. */
+/* P A P^T, column by column, so that columns ascend without sorting. source: the entry of A of each entry. */
 static struct pattern permuted(const struct pattern *A, const karst_index *permutation, karst_index *source)
 {
   const karst_index n = A->n;
@@ -61,7 +61,7 @@ static struct pattern permuted(const struct pattern *A, const karst_index *permu
   return P;
 }
 
-/* Compares what the device makes of a pattern by a permutation, and the matrix on it. */
+/* Compares the device's permutation of a pattern, and of a matrix on it. */
 static bool is_permuted(karst_context *context, const struct pattern *A, int b, const karst_index *permutation)
 {
   const struct karst_backend *backend = context->backend;
@@ -110,7 +110,7 @@ static void test_random(karst_context *context)
   tap_ok(wrong == 0, "random patterns, with empty and with nearly full rows, in random orders");
 }
 
-/* Rows of every length about that from which a row counts as long, and a matrix of no blocks. */
+/* Rows of every length around the limit for long rows, and a matrix of no blocks. */
 static void test_lengths(karst_context *context)
 {
   enum { ROWS = 300 };
@@ -126,7 +126,7 @@ static void test_lengths(karst_context *context)
   pattern_free(&none);
 }
 
-/* A grid with a row and a column of all, as of a well through all of its cells. */
+/* A grid with a full row and column, as of a well through all of its cells. */
 static void test_dense(karst_context *context)
 {
   struct pattern grid = pattern_grid(50, 40, 30);
@@ -213,8 +213,8 @@ static karst_status permute_apart(karst_context *context, const karst_matrix *A,
   return KARST_SUCCESS;
 }
 
-/* Whether set-up with a preconditioner leaves the pattern of an ordered matrix in device memory, from where it comes to
- * the host when it is asked for. */
+/* Returns whether set-up with a preconditioner leaves the pattern of an ordered matrix in device memory. A query copies
+ * it to the host. */
 static bool stays_apart(karst_context *context, const karst_matrix *A, const char *const *options)
 {
   karst_solver *solver = solver_from(context, options);
@@ -224,12 +224,12 @@ static bool stays_apart(karst_context *context, const karst_matrix *A, const cha
   const karst_index *start = karst_matrix_row_start(ordered), *column = karst_matrix_column(ordered);
   if (!start || !column || !same(context, ordered->block_rows + 1, ordered->device_row_start, start) ||
       !same(context, ordered->blocks, ordered->device_column, column))
-    tap_ok(false, "an ordered pattern that comes to the host is that of the device");
+    tap_ok(false, "the ordered pattern on the host is that of the device");
   karst_solver_destroy(solver);
   return apart;
 }
 
-/* A preconditioner that does not look at the pattern leaves it where it is; jacobi looks at it. */
+/* A preconditioner that does not read the pattern leaves it on the device; jacobi reads it. */
 static void test_apart(karst_context *context)
 {
   static const char *const none[] = {"ordering", "rcm", "precond", "none", NULL};
@@ -244,9 +244,9 @@ static void test_apart(karst_context *context)
   if (backend->host_memory) context->backend = &apart;
   karst_matrix *A = tap_random_matrix(context, 100, 2, 3, 1);
   tap_ok(stays_apart(context, A, none) && !stays_apart(context, A, jacobi),
-         "the ordered pattern stays in device memory with no preconditioner, and comes to the host for jacobi");
+         "without a preconditioner the ordered pattern stays in device memory, and jacobi copies it to the host");
   tap_ok(stays_apart(context, A, neither) && !stays_apart(context, A, second),
-         "of two stages it comes for the one that looks at it");
+         "a stage that reads it copies it to the host");
   karst_matrix_destroy(A);
   context->backend = backend;
 }

@@ -1,5 +1,5 @@
 /* The processors that a process may use follow from its affinity mask, from quotas of control groups, and in the
- * commands from OMP_NUM_THREADS. The test makes folders of its own as groups. */
+ * commands from OMP_NUM_THREADS. The test makes its own folders as groups. */
 #define _GNU_SOURCE /* the affinity mask; NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 #include "tests/support/cli.h"
 #include "lib/base/processors.h"
@@ -54,17 +54,17 @@ static void test_groups(void)
   write_file("/a/b/cpu.max", "max 100000\n");
   check_quota("0::/a/b\n", 0, "version 2, no quota");
   write_file("/a/cpu.max", "150000 100000\n");
-  check_quota("0::/a/b\n", 1.5, "version 2, the group around has a quota");
+  check_quota("0::/a/b\n", 1.5, "version 2, the parent group has a quota");
   write_file("/a/b/cpu.max", "300000 100000\n");
-  check_quota("0::/a/b\n", 1.5, "version 2, that is less than the group's own");
-  check_quota("0::/a/b/absent\n", 1.5, "version 2, the group's folder is not there");
-  check_quota("0::/\n", 0, "version 2, the group has none");
+  check_quota("0::/a/b\n", 1.5, "version 2, the parent's quota is less than the group's");
+  check_quota("0::/a/b/absent\n", 1.5, "version 2, the group's folder is missing");
+  check_quota("0::/\n", 0, "version 2, the group has no quota");
   write_file("/cpu,cpuacct/job/cpu.cfs_quota_us", "-1\n");
   write_file("/cpu,cpuacct/job/cpu.cfs_period_us", "50000\n");
   check_quota("3:cpuset:/a\n2:cpu,cpuacct:/job\n", 0, "version 1, no quota");
   write_file("/cpu,cpuacct/job/cpu.cfs_quota_us", "100000\n");
   check_quota("3:cpuset:/a\n2:cpu,cpuacct:/job\n0::/\n", 2, "version 1");
-  check_quota("2:cpu,cpuacct:/job\n0::/a\n", 1.5, "both, the least counts");
+  check_quota("2:cpu,cpuacct:/job\n0::/a\n", 1.5, "both versions, the smaller quota holds");
   check_quota("2:cpuacct:/a\nnonsense\n1:\n", 0, "other controllers and other lines");
 }
 
@@ -89,7 +89,8 @@ static void test_variable(int processors)
   } cases[] = {{"1", 1}, {"1,4", 1}, {"100000", processors}, {"0", processors}, {"many", processors}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     if (clang && strcmp(cases[i].value, "many") == 0) {
-      tap_skip("clang's OpenMP (LLVM 14) now and then ends a program for it", "OMP_NUM_THREADS that is no number");
+      tap_skip("clang's OpenMP (LLVM 14) sometimes ends a program because of it",
+               "an OMP_NUM_THREADS that is no number");
       continue;
     }
     setenv("OMP_NUM_THREADS", cases[i].value, 1);
@@ -113,7 +114,7 @@ int main(void)
     for (size_t i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)
       if (CPU_ISSET(i, &mask)) CPU_SET(i, &one);
     tap_need(NULL, sched_setaffinity(0, sizeof one, &one) == 0 ? KARST_SUCCESS : KARST_ERROR_ARGUMENT, "affinity");
-    tap_ok(karst_processors() == 1, "with one processor in the affinity mask there is one");
+    tap_ok(karst_processors() == 1, "an affinity mask of one processor gives one");
     tap_ok(threads_used() == 1, "and solve uses one thread");
   }
   return tap_done();

@@ -1,5 +1,5 @@
-/* What an operation of a solve has taken, by its name: karst_context_profile counts the calls that the methods make and
- * the bytes that they move, and disturbs no result. */
+/* karst_context_profile reports, by name, the time, calls and bytes of each operation of a solve, and changes no
+ * result. */
 #include "tests/support/profile_rows.h"
 
 /* The operations of each method in an iteration. The residuals before and after have names of their own. Right
@@ -30,7 +30,7 @@ static void counts_calls(karst_context *context)
   }
 }
 
-/* A preconditioner of two stages has a row, and each stage one. */
+/* A preconditioner of two stages has a row, as has each stage. */
 static void counts_stages(karst_context *context)
 {
   tap_settings settings = settings_for(NULL, "two-stage");
@@ -41,16 +41,16 @@ static void counts_stages(karst_context *context)
   tap_ok(both > iterations && calls_of(context, "precond apply (jacobi)") == both &&
              calls_of(context, "precond apply (iluk)") == both &&
              calls_of(context, "diagonal blocks product") == both && calls_of(context, "residual") >= both,
-         "two-stage: each of %lld applies is one of both stages", (long long)both);
+         "two-stage: each of %lld applies calls that of both stages", (long long)both);
   tap_ok(row_of(context, "precond apply (two-stage)").bytes == 0 &&
              row_of(context, "precond apply (jacobi)").bytes == 0 &&
              row_of(context, "precond apply (iluk)").bytes > 0 && row_of(context, "diagonal blocks product").bytes > 0,
-         "and the bytes are those of the operations that move them");
+         "and only the operations that move bytes report them");
   tap_need(context, karst_context_profile(context, 1), "profile");
   tap_need(context, karst_solver_update(solver), "update");
   tap_ok(calls_of(context, "precond update (two-stage)") == 1 && calls_of(context, "precond update (iluk)") == 1 &&
              calls_of(context, "invert diagonal") == 1 && calls_of(context, "matrix product") == 0,
-         "an update is counted likewise, and the rows of the profile before are gone");
+         "an update is counted, and the rows of the earlier profile are removed");
   tap_need(context, karst_solver_setup(solver, p.A), "setup");
   tap_ok(calls_of(context, "precond setup (two-stage)") == 1 && calls_of(context, "precond setup (jacobi)") == 1,
          "and so is a set-up");
@@ -70,15 +70,15 @@ static void counts_reduced(karst_context *context)
              calls_of(context, "reduced precond apply (rrb)") == iterations &&
              calls_of(context, "enter reduced system (rrb)") == 1 &&
              calls_of(context, "leave reduced system (rrb)") == 1 && calls_of(context, "matrix product") == 0,
-         "a reduced system: %lld products with its matrix, and it is left once", (long long)products);
+         "a reduced system: %lld products with its matrix, and one return to the whole system", (long long)products);
   tap_ok(row_of(context, "reduced matrix product (rrb)").bytes >= (double)products * 800 * 7 * sizeof(double),
-         "which is read as often");
+         "whose bytes are counted");
   karst_solver_destroy(solver);
   problem_destroy(&p);
 }
 
-/* The solution of a scaled system goes into the caller's order to be measured, and not once more at the end. Norms that
- * are compared on the way combine the basis, but fill nothing. */
+/* The solution of a scaled system goes into the caller's order to be measured, and not once more at the end.
+ * Comparisons of norms during the solve combine the basis, but fill nothing. */
 static void counts_scaled(karst_context *context)
 {
   tap_settings settings = settings_for(NULL, NULL);
@@ -90,7 +90,7 @@ static void counts_scaled(karst_context *context)
   const int64_t n = iterations, combinations = calls_of(context, "linear combination");
   tap_ok(calls_of(context, "scatter") == 1, "a scaled system: its solution is taken to the caller's order once");
   tap_ok(calls_of(context, "fill") == 1, "and only the start is filled");
-  tap_ok(combinations > n + 2, "where norms are compared, in %lld combinations of %lld iterations",
+  tap_ok(combinations > n + 2, "and norms are compared, in %lld combinations of %lld iterations",
          (long long)combinations, (long long)n);
   karst_solver_destroy(solver);
   problem_destroy(&p);
@@ -105,7 +105,7 @@ static void counts_operator(karst_context *context)
   const int iterations = solve_profiled(&p, solver, "an operator");
   tap_ok(calls_of(context, "operator") > iterations &&
              calls_of(context, "operator") == calls_of(context, "matrix product"),
-         "the caller's operator has a row, and what it calls too");
+         "the caller's operator has a row, and so has the product that it calls");
   karst_solver_destroy(solver);
   problem_destroy(&p);
 }
@@ -157,7 +157,7 @@ static void counts_permutation(karst_context *context)
   problem_destroy(&p);
 }
 
-/* Times are those of operations alone, and all of them fit into the time that has passed. */
+/* Each time is that of its operation alone, and their sum is at most the time of the solve. */
 static void adds_up(karst_context *context)
 {
   karst_profile row;
@@ -174,7 +174,7 @@ static void adds_up(karst_context *context)
     sane = sane && row.calls > 0 && row.seconds >= 0 && row.bytes >= 0 && *row.name;
     sum += row.seconds;
   }
-  /* A GPU's clock is another one; that of the CPU has no excuse but its own resolution. */
+  /* A GPU's clock is another one; the CPU's differs by its resolution. */
   tap_ok(sane && sum > 0 && sum <= 1.05 * info.time_solve + 1e-6, "the rows take %g of %g seconds", sum,
          info.time_solve);
   karst_solver_destroy(solver);

@@ -1,5 +1,5 @@
-/* A profile divides the time of a device with a queue between operations that call each other. Such a device is played
- * by a copy of the CPU's table, whose marks are times of a clock that goes as the test says. */
+/* A profile divides the time of a device with a queue between operations that call each other. A copy of the CPU's
+ * table plays this device, and its marks are times of a clock that the test sets. */
 #include "lib/backend/backend.h"
 #include "tests/support/profile_rows.h"
 
@@ -123,15 +123,15 @@ static void divides_queued_time(karst_context *context)
     tap_ok(own.calls == 20 && own.seconds == 20 * 200 && jacobi.calls == 20 && jacobi.seconds == 0 &&
                product.seconds == 20 * 10 && copy.calls == 20 * (copies / 2) && copy.seconds == (double)copy.calls,
            "%ld operations within each: %g s itself, %g s in copies", copies, own.seconds, copy.seconds);
-    tap_ok(marks_made == made && wrong_marks == 0, "no mark is made on the way, and none is read too early");
+    tap_ok(marks_made == made && wrong_marks == 0, "no mark is made during the profile or read too early");
   }
   tap_need(context, karst_context_profile(context, 0), "no profile");
   tap_ok(marks == 0 && context->backend == &queued && calls_of(context, "copy") > 0,
-         "all marks are given back at the end, and the rows stay");
+         "all marks are released at the end, and the rows stay");
   marks_allowed = marks_made + 7;
   tap_ok(karst_context_profile(context, 1) == KARST_ERROR_NO_MEMORY && marks == 0 && context->backend == &queued &&
              !context->profiling && strcmp(karst_context_error(context), "no more marks") == 0,
-         "without marks there is no profile");
+         "a profile without marks is refused");
   marks_allowed = 1000000;
   tap_need(context, karst_context_profile(context, 1), "profile");
   karst_vector_destroy(z);
@@ -140,14 +140,14 @@ static void divides_queued_time(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* A context that is destroyed with a profile on gives back its marks. */
+/* A context that is destroyed during a profile releases its marks. */
 static void gives_marks_back(void)
 {
   karst_context *context = tap_context();
   play_queue(context);
   tap_need(context, karst_context_profile(context, 1), "profile");
   karst_context_destroy(context);
-  tap_ok(marks == 0 && marks_made > 0, "a context gives back its marks");
+  tap_ok(marks == 0 && marks_made > 0, "a context releases its marks");
 }
 
 int main(void)

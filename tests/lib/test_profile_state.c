@@ -1,5 +1,5 @@
-/* A profile goes on and off, within a solve too, ends with the device, has rows enough, is shared by the threads of a
- * context, and needs no memory but its own. */
+/* A profile can be switched on and off, also during a solve, and a new device ends it. It has a last row for all names
+ * beyond its room, counts the threads of a context together, and allocates only its own memory. */
 #include "lib/backend/backend.h"
 #include "tests/support/failing_allocator.h"
 #include "tests/support/profile_rows.h"
@@ -13,31 +13,32 @@ static void switches(karst_context *context)
   karst_profile row = {.name = "none"};
   tap_settings settings = settings_for(NULL, NULL);
   const struct karst_backend *backend = context->backend;
-  tap_ok(!karst_context_profile_row(context, 0, &row) && strcmp(row.name, "none") == 0, "there are no rows at first");
-  tap_ok(karst_context_profile(context, 0) == KARST_SUCCESS, "what is not on can be switched off");
+  tap_ok(!karst_context_profile_row(context, 0, &row) && strcmp(row.name, "none") == 0,
+         "there are no rows before a profile");
+  tap_ok(karst_context_profile(context, 0) == KARST_SUCCESS, "a profile that is off can be switched off");
   struct problem p = problem_from(context, "poisson2d:8x8", 0, 0);
   karst_solver *solver = problem_solver(&p, &settings);
   tap_need(context, karst_context_profile(context, 1), "profile");
-  tap_ok(count_rows(context) == 0 && context->backend != backend, "and none when it begins");
+  tap_ok(count_rows(context) == 0 && context->backend != backend, "a new profile has no rows");
   problem_solve(&p, solver);
   const int64_t calls = calls_of(context, "matrix product");
   tap_need(context, karst_context_profile(context, 0), "no profile");
   tap_ok(context->backend == backend, "without a profile the backend's own operations are called");
   problem_solve(&p, solver);
-  tap_ok(calls > 0 && calls_of(context, "matrix product") == calls, "and what is done then is not counted");
+  tap_ok(calls > 0 && calls_of(context, "matrix product") == calls, "and later operations are not counted");
   tap_need(context, karst_context_profile(context, 1), "profile");
   problem_solve(&p, solver);
   tap_ok(calls_of(context, "matrix product") == calls, "a profile begins anew");
   tap_need(context, karst_context_profile(context, 7), "profile");
-  tap_ok(count_rows(context) == 0, "also from within one");
+  tap_ok(count_rows(context) == 0, "also during another profile");
   tap_ok(!karst_context_profile_row(context, 0, NULL) && !karst_context_profile_row(NULL, 0, &row) &&
              karst_context_profile(NULL, 1) == KARST_ERROR_ARGUMENT,
-         "nothing is asked of NULL");
+         "NULL has no profile");
   karst_solver_destroy(solver);
   problem_destroy(&p);
 }
 
-/* With the device the table of its operations changes. */
+/* A new device has another table of operations. */
 static void ends_with_the_device(karst_context *context)
 {
   char device[128];
@@ -51,7 +52,7 @@ static void ends_with_the_device(karst_context *context)
   karst_vector_destroy(x);
 }
 
-/* ---- a registered method, and operations within it ---- */
+/* ---- a registered method, and the operations that it calls ---- */
 
 static karst_status apply_and_switch(karst_precond *precond, const karst_vector *r, karst_vector *z)
 {
@@ -81,13 +82,14 @@ static void within_a_solve(karst_context *context)
   tap_ok(answer == KARST_ERROR_ARGUMENT && strstr(karst_context_error(context), "within"),
          "an operation that is timed cannot end the profile: %s", karst_context_error(context));
   const int64_t calls = calls_of(context, "precond apply (switcher)");
-  tap_ok(calls > 0 && calls <= calls_of(context, "copy"), "it has a row of its name, and what it calls another");
+  tap_ok(calls > 0 && calls <= calls_of(context, "copy"),
+         "it has a row of its name, and the operations that it calls have theirs");
   karst_solver_monitor(solver, stop_profile, context);
   tap_need(context, karst_context_profile(context, 1), "profile");
   problem_solve(&p, solver);
   tap_ok(!context->profiling && calls_of(context, "precond apply (switcher)") > 0 &&
              calls_of(context, "precond apply (switcher)") < calls,
-         "a monitor can, in the middle of a solve");
+         "a monitor can end the profile during a solve");
   karst_solver_destroy(solver);
   problem_destroy(&p);
 }
@@ -145,7 +147,7 @@ static void in_threads(void)
   karst_context_destroy(context);
 }
 
-/* No memory for a profile: nothing has changed. A solve takes none for it. */
+/* A profile without memory changes nothing, and a profiled solve allocates nothing. */
 static void without_memory(void)
 {
   struct failing_allocator memory = {0};
@@ -155,7 +157,7 @@ static void without_memory(void)
   memory.fail_at = memory.calls + 1;
   tap_ok(karst_context_profile(context, 1) == KARST_ERROR_NO_MEMORY && context->backend == backend &&
              count_rows(context) == 0 && strstr(karst_context_error(context), "the profile"),
-         "without memory there is no profile: %s", karst_context_error(context));
+         "a profile without memory is refused: %s", karst_context_error(context));
   memory.fail_at = 0;
   struct problem p = problem_from(context, "poisson2d:9x9", 0, 0);
   karst_solver *solver = problem_solver(&p, &settings);
@@ -169,7 +171,7 @@ static void without_memory(void)
   karst_solver_destroy(solver);
   problem_destroy(&p);
   karst_context_destroy(context);
-  tap_ok(memory.outstanding == 0, "a context gives the profile back");
+  tap_ok(memory.outstanding == 0, "a context releases the profile");
 }
 
 int main(void)

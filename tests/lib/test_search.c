@@ -1,4 +1,4 @@
-/* A search in ascending numbers finds the same as a linear search. */
+/* A search in ascending numbers has the result of a linear search. */
 #include "lib/base/search.h"
 
 #include "tests/support/tap.h"

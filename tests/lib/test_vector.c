@@ -1,6 +1,6 @@
 /* The vector operations of each backend agree with sums written out here, and give the same bits for every number of
- * threads. A quotient that is not finite is zero, so that no step spoils a vector. A norm of zero does not cost many
- * waits for a device. */
+ * threads. A quotient that is not finite is zero, so that no step makes a vector invalid. A device needs few waits for
+ * a norm of zero. */
 #include "tests/support/failing_allocator.h"
 #include "lib/vector/norm.h"
 #include "tests/support/problem.h"
@@ -111,7 +111,7 @@ static double normalised(karst_context *context, double norm2, double value)
   return result;
 }
 
-/* What a download that has begun brings is what was there then; a second one ends the first. */
+/* A download has the values of the time when it began; a second one ends the first. */
 static void check_two_steps(karst_context *context)
 {
   const struct karst_backend *backend = context->backend;
@@ -126,11 +126,11 @@ static void check_two_steps(karst_context *context)
   tap_need(context, backend->download_begin(context, first, scalars, sizeof first), "begin");
   backend->fill(context, 3, 9, scalars);
   tap_need(context, backend->download_begin(context, second, scalars, sizeof second), "begin a second one");
-  tap_ok(first[0] == 1 && first[1] == 2 && first[2] == 3, "a download brings what was there when it began");
+  tap_ok(first[0] == 1 && first[1] == 2 && first[2] == 3, "a download has the values of its beginning");
   backend->fill(context, 3, 0, scalars);
   tap_need(context, backend->download_end(context), "end");
   tap_ok(second[0] == 9 && second[2] == 9 && backend->download_end(context) == KARST_SUCCESS,
-         "and is ended once, or as often as one likes");
+         "and may be ended more than once");
   backend->release(context, scalars);
 }
 
@@ -196,7 +196,7 @@ static double dot_of(karst_context *context, const karst_vector *x, const karst_
   return dot;
 }
 
-/* The results are outside the range of double precision. */
+/* Results outside the range of double precision. */
 static void public_extremes(karst_context *context)
 {
   karst_vector *large = make_pair(context, 1e200, 1e200), *mixed = make_pair(context, 1e200, -1e200);
@@ -204,8 +204,8 @@ static void public_extremes(karst_context *context)
   double values[2];
   tap_ok(dot_of(context, large, large) == INFINITY, "a product that overflows is infinite");
   tap_ok(!isfinite(dot_of(context, large, mixed)),
-         "with a product of the other sign the sum is not finite, whatever fuses them");
-  tap_ok(dot_of(context, tiny, tiny) == 0 && dot_of(context, tiny, large) == 2, "what underflows is lost");
+         "with a product of the other sign the sum is not finite, fused or not");
+  tap_ok(dot_of(context, tiny, tiny) == 0 && dot_of(context, tiny, large) == 2, "a product that underflows is zero");
   tap_ok(isnan(dot_of(context, nan, tiny)), "a NaN stays one");
   tap_need(context, karst_vector_scale(0, nan), "scale");
   tap_need(context, karst_vector_get(nan, 2, values), "get");
@@ -242,9 +242,9 @@ static void public_errors(karst_context *context)
   tap_ok(karst_vector_dot(NULL, NULL, &dot) == KARST_ERROR_ARGUMENT &&
              karst_vector_copy(NULL, NULL) == KARST_ERROR_ARGUMENT &&
              karst_vector_scale(1, NULL) == KARST_ERROR_ARGUMENT,
-         "without a vector there is nobody to tell");
+         "calls with NULL alone are refused");
   tap_need(context, karst_vector_get(two, 2, values), "get");
-  tap_ok(dot == 7 && values[0] == 1 && values[1] == 2, "what is refused changes nothing");
+  tap_ok(dot == 7 && values[0] == 1 && values[1] == 2, "a refused call changes nothing");
   karst_vector_destroy(three);
   karst_vector_destroy(two);
   karst_vector_destroy(foreign);
@@ -305,8 +305,8 @@ static karst_status count_download(karst_context *context, void *to, const void 
   return karst_backends[0]->download(context, to, from, bytes);
 }
 
-/* Runs the CPU's operations as those of a device with or without the host's memory, and returns a survey and how often
- * it downloads. limit: bytes that the context may allocate meanwhile. */
+/* Runs the CPU's operations as those of a device with or without the host's memory, and returns a survey and the number
+ * of its downloads. limit: bytes that the context may allocate during it. */
 static karst_survey survey(bool host_memory, size_t limit, int64_t n, const double *x)
 {
   struct failing_allocator memory = {0};
@@ -320,7 +320,7 @@ static karst_survey survey(bool host_memory, size_t limit, int64_t n, const doub
   downloads = 0;
   tap_need(context, karst_survey_elements(context, n, x, &found), "survey");
   context->backend = karst_backends[0];
-  tap_ok(!karst_context_error(context)[0], "a survey leaves no sentence of an error");
+  tap_ok(!karst_context_error(context)[0], "a survey leaves no error");
   karst_context_destroy(context);
   tap_ok(memory.outstanding == 0, "and no memory");
   return found;
@@ -331,7 +331,7 @@ static void surveys(void)
   enum { LENGTH = 300007 };
   double *x = calloc(LENGTH, sizeof *x);
   karst_survey found = survey(true, 0, LENGTH, x);
-  tap_ok(downloads == 0 && found.finite && found.norm == 0, "on the CPU elements are looked at where they are");
+  tap_ok(downloads == 0 && found.finite && found.norm == 0, "on the CPU a survey copies no elements");
   found = survey(false, 0, LENGTH, x);
   tap_ok(downloads <= 3 && found.finite && found.norm == 0, "on a device elements are downloaded in %d pieces",
          downloads);
@@ -340,7 +340,7 @@ static void surveys(void)
   for (int few = 0; few < 2; few++) {
     found = survey(false, few ? 1 : 0, LENGTH, x);
     tap_ok(found.finite && found.largest == 4e-200 && fabs(found.norm - 1.25) < 1e-15,
-           "each of the pieces counts, of which there are %d", downloads);
+           "the survey counts all of %d pieces", downloads);
   }
   x[LENGTH - 1] = NAN;
   found = survey(false, 0, LENGTH, x);
@@ -361,7 +361,7 @@ static void device_names(void)
   for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
     tap_ok(karst_context_set_device(context, unknown[i]) == KARST_ERROR_OPTION &&
                strstr(karst_context_error(context), "is unknown: cpu, cuda or cuda:N, N from 0 to 999"),
-           "\"%s\" is no device, and the sentence says what is", unknown[i]);
+           "\"%s\" is no device, and the error lists the devices", unknown[i]);
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     const struct karst_backend *found = karst_backend_find(known[i].name, &number);
     tap_ok(found && strncmp(found->name, known[i].name, strlen(found->name)) == 0 && number == known[i].number,
