@@ -1,12 +1,11 @@
-/* Two rows that make a singular matrix together are found by every factorization, in whatever order they are
- * eliminated and beside whatever else, although rounding leaves something of the second pivot: with blocks D, R, C
- * of small integers,
+/* Every factorization finds two rows that are singular together, in any order and beside any other rows, although
+ * rounding leaves a remainder of the second pivot. With blocks D, R, C of small integers,
  *
  *     ( 5 D    5 D S )
  *     ( C      C S   )      has the pivots 5 D and C S - C (5 D)^-1 5 D S = 0, or C S and 5 D - 5 D S (C S)^-1 C = 0.
  *
- * All other rows are regular and coupled with none, by blocks of zeros, which give the pattern what makes a device
- * take one kernel or another: rows of few blocks and of many, products inside a tile and between tiles. */
+ * All other rows are regular. Their couplings are blocks of zeros, which make a device take one kernel or another: rows
+ * of few blocks and of many, products inside a tile and between tiles. */
 #include "lib/method/precond.h"
 #include "tests/support/problem.h"
 #include "tests/support/tile_systems.h"
@@ -125,7 +124,7 @@ static void pairs(karst_context *context)
     }
 }
 
-/* A row of so many couplings that a GPU looks for its products, among rows of one. */
+/* A row of so many couplings that a GPU searches for its products, among rows of one block. */
 static void long_row(karst_context *context)
 {
   enum { ROWS = 5000 };

@@ -128,7 +128,7 @@ static void long_row(karst_context *context)
     const double left = a[n + 2 * (int64_t)(i - 1)], diagonal = a[n + 2 * (int64_t)(i - 1) + 1];
     error = fmax(error, fabs(left * r[0] / a[0] + (diagonal - left * a[i] / a[0]) * z[i] - r[i]));
   }
-  tap_ok(error < 1e-9, "dilu of an arrow of %ld rows is what it should be (%.1e)", (long)n, error);
+  tap_ok(error < 1e-9, "dilu of an arrow of %ld rows has the factors of the formula (%.1e)", (long)n, error);
   free(a);
   free(r);
   free(z);
@@ -184,7 +184,7 @@ static void same_iterations(karst_context *context)
   }
 }
 
-/* In any order of the rows it is dilu of the ordered matrix, which converges. */
+/* With any ordering, dilu of the ordered matrix converges. */
 static void orderings(karst_context *context)
 {
   static const char *const names[] = {"natural", "rcm", "amd", "metis"};
@@ -218,7 +218,7 @@ static void bad_blocks(karst_context *context)
   tap_need(context, karst_precond_update(S), "update");
   tap_ok(karst_precond_outcome(S, &row) == KARST_SOUND && tap_precond_number(S, "shifted") == 1,
          "a shift replaces one pivot");
-  /* The pivot of a row of zeros is shift times the largest entry of the matrix, as if that stood there. */
+  /* The pivot of a row of zeros is shift times the largest entry of the matrix. */
   replace_row(A, 7, zero);
   double *value = values_on_host(A), largest = 0, pivot[9] = {0};
   for (int64_t v = 0; v < entries; v++) largest = fmax(largest, fabs(value[v]));
@@ -241,8 +241,8 @@ static void bad_blocks(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* A NaN anywhere in a row is found: in E, in the diagonal block and in F, with a mirror image and without. The row is
- * the first that cannot be used. */
+/* A NaN anywhere in a row is found: in E, in the diagonal block and in F, with a mirror image and without. The reported
+ * row is the first with such an entry. */
 static void not_finite(karst_context *context)
 {
   if (!is_here(context, "a NaN")) return;
@@ -318,7 +318,7 @@ static void threads_agree(void)
   }
 }
 
-/* DILU keeps one block a row, and reports its memory accordingly. */
+/* DILU keeps one block a row, and reports this memory. */
 static void reports(karst_context *context)
 {
   if (!is_here(context, "reports")) return;

@@ -156,7 +156,7 @@ static void shapes(karst_context *context)
   }
 }
 
-/* ---- against iluk, and styles among each other ---- */
+/* ---- iluk and fgbilu, and the styles of fgbilu ---- */
 
 static int iterations(const struct problem *p, const tap_settings *options)
 {
@@ -182,7 +182,7 @@ static void like_iluk(karst_context *context)
              expected);
       options.ordering = "rcm"; /* M follows the cells and not the rows */
       const int ordered = iterations(&problem, &options);
-      tap_ok(ordered == expected, "and %d of the rows in another order", ordered);
+      tap_ok(ordered == expected, "and %d with the rows in another order", ordered);
     }
     problem_destroy(&problem);
   }

@@ -61,7 +61,7 @@ static void options(karst_context *context)
   if (!KARST_BASELINES && !context->backend->host_memory) {
     tap_need(context, karst_options_set(set, "fgbilu-style", "cl"), "style");
     check_refusal(context, karst_precond_create(context, set, A, &P), KARST_ERROR_NOT_BUILT, NULL,
-                  "fgbilu-style cl takes a build with --enable-baselines", "a style of baselines/");
+                  "fgbilu-style cl takes a build with --enable-baselines", "a style of the baselines");
   }
   karst_matrix_destroy(A);
   karst_options_destroy(set);
@@ -92,7 +92,7 @@ static void shared_analysis(karst_context *context)
   karst_solver *first = solver_of(context, &settings), *second = solver_of(context, &settings);
   tap_need(context, karst_solver_setup(first, A), "setup");
   tap_need(context, karst_solver_get_analysis(first, &analysis), "analysis");
-  tap_ok(!karst_solver_setup_with(second, B, analysis), "an analysis serves a matrix of the same grid");
+  tap_ok(!karst_solver_setup_with(second, B, analysis), "an analysis fits a matrix of the same grid");
   tap_need(context, karst_matrix_set_grid(B, 1, 1, 12), "grid");
   check_refusal(context, karst_solver_setup_with(second, B, analysis), KARST_ERROR_ARGUMENT, NULL,
                 "the grid of the matrix is not that of the analysis", "an analysis for another grid");

@@ -1,5 +1,5 @@
-/* fgbilu with new values: an update is a set-up from the beginning, bad blocks are named, and preconditioners for large
- * and for small blocks live side by side. */
+/* fgbilu with new values: an update is a set-up from the beginning, errors name bad blocks, and preconditioners for
+ * large and for small blocks can exist at once. */
 #include "lib/backend/backend.h"
 #include "tests/support/fgbilu.h"
 #include "tests/support/named_values.h"
@@ -135,7 +135,7 @@ static void without_pivoting(karst_context *context)
       karst_precond *without = fgbilu_make(context, style ? "sequential" : "auto", "no", A);
       tap_ok(karst_precond_outcome(with, &row) == KARST_SOUND && row == -1, "rows are exchanged");
       tap_ok(karst_precond_outcome(without, &row) == KARST_SINGULAR_BLOCK && row == 0,
-             "and without that the block is singular");
+             "and without row exchanges the block is singular");
       karst_precond_destroy(with);
       karst_precond_destroy(without);
     }
@@ -150,8 +150,7 @@ static bool all_finite(int64_t n, const double *x)
   return finite;
 }
 
-/* Kernels that serve several block sizes serve a preconditioner for large blocks still when one for smaller blocks has
- * been made after it. */
+/* Kernels for several block sizes still apply a preconditioner for large blocks after a set-up for smaller blocks. */
 static void side_by_side(karst_context *context)
 {
   if (fgbilu_lacks_kernels(context, "a large and a small block size side by side")) return;
@@ -164,7 +163,7 @@ static void side_by_side(karst_context *context)
          "blocks of 32 are factored after a set-up for blocks of 10");
   tap_ok(!karst_precond_update(other) && karst_precond_outcome(other, NULL) == KARST_SOUND, "and those of 10");
   double *after = applied_to_random(P, 7, NULL);
-  tap_ok(all_finite(n, before) && all_finite(n, after), "those of 32 are applied before and after");
+  tap_ok(all_finite(n, before) && all_finite(n, after), "blocks of 32 are applied before and after it");
   free(before);
   free(after);
   karst_precond_destroy(other);

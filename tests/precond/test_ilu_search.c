@@ -37,7 +37,7 @@ static struct pattern make_pattern(const struct shape *shape)
   return made;
 }
 
-/* Whether the factors are those of a complete elimination. */
+/* Returns whether the factors are those of a complete elimination. */
 static bool is_complete(const struct shape *shape)
 {
   return shape->filled == 1 && shape->last - shape->first == shape->n;
@@ -120,7 +120,7 @@ static void compare(karst_context *context, const struct shape *shape, int b, in
   karst_precond *again = factor(context, made.A, level, modified, 0);
   double *same = applied_to_random(again, SEED, NULL);
   tap_ok(relative_difference(n, new_z, new_expected) < 1e-12 && memcmp(new_z, same, (size_t)n * sizeof *same) == 0,
-         "with new values as well, and the bits of a new set-up (%.1e)", relative_difference(n, new_z, new_expected));
+         "also with new values, and with the bits of a new set-up (%.1e)", relative_difference(n, new_z, new_expected));
   karst_precond_destroy(again);
   free_pair(&made);
   pattern_free(&pattern);
@@ -146,13 +146,12 @@ static void compare_all(karst_context *context)
   compare(context, &filled, 1, 2, 0);
   compare(context, &filled, 1, 1, 0.5);
   compare(context, &all, 1, 0, 0);
-  if (context->backend->host_memory) return; /* larger blocks only take it longer */
+  if (context->backend->host_memory) return; /* larger blocks only take longer */
   compare(context, &all, 6, 0, 0);
   compare(context, &all, 9, 0, 0);
 }
 
-/* Of several rows of zeros the first is reported by its number, or all are shifted. A NaN and an overflow are
- * reported. */
+/* Of several rows of zeros the first is reported, or all are shifted. A NaN and an overflow are reported. */
 static void outcomes(karst_context *context)
 {
   static const struct {

@@ -1,6 +1,6 @@
-/* Block ILU whose triangles have rows much longer than the others, which a GPU gives to blocks of threads: each kind of
- * triangular solve agrees with the CPU within rounding, wherever the long rows and columns stand, for every block size,
- * and gives the same bits each time; a NaN comes through them. */
+/* Block ILU whose triangles have rows much longer than the others, which a GPU gives to blocks of threads. Each kind of
+ * triangular solve agrees with the CPU within rounding, for every block size and place of the long rows and columns.
+ * The bits are the same each time, and a NaN in r gives one in z. */
 #include "lib/backend/backend.h"
 #include "lib/matrix/matrix.h"
 #include "tests/support/patterns.h"
@@ -19,7 +19,7 @@ static karst_context *cpu;
 /* On the CPU these kinds are one. */
 static int kinds_on(const karst_context *context) { return context->backend == cpu->backend ? 1 : KINDS; }
 
-/* Which rows and columns are long. Each has every step-th place. */
+/* The long rows and columns, which have every step-th entry. */
 struct wells {
   karst_index first, every, count, step;
   bool row, column;
@@ -58,7 +58,7 @@ static karst_precond *factor(karst_context *context, const karst_matrix *A, cons
 
 /* Applies P to r with a NaN at each of a few places. The NaN has the bits that mark an absent unknown. Each time z
  * contains a NaN. */
-static bool nan_comes_through(const karst_precond *P, int64_t n, double *r, double *z)
+static bool keeps_nan(const karst_precond *P, int64_t n, double *r, double *z)
 {
   const uint64_t payload = UINT64_MAX;
   bool all = true;
@@ -87,7 +87,7 @@ static void compare(karst_context *context, const struct pattern *pattern, int b
     karst_precond *P = factor(context, A, kinds[kind], level);
     double *first = applied(P, r);
     const double error = relative_difference(n, first, expected);
-    const bool through = nan_comes_through(P, n, r, z);
+    const bool through = keeps_nan(P, n, r, z);
     int differ = 0;
     for (int again = 0; again < 5; again++) {
       apply_on_host(P, r, z);
@@ -95,7 +95,7 @@ static void compare(karst_context *context, const struct pattern *pattern, int b
     }
     tap_ok(error < 1e-12 && differ == 0, "%s, b = %d, level %d, %s: as on the CPU (%.1e), the same bits again", what, b,
            level, kinds[kind], error);
-    tap_ok(through, "%s, b = %d, level %d, %s: NaNs come through", what, b, level, kinds[kind]);
+    tap_ok(through, "%s, b = %d, level %d, %s: a NaN in r gives one in z", what, b, level, kinds[kind]);
     free(first);
     karst_precond_destroy(P);
   }

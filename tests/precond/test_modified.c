@@ -1,6 +1,7 @@
 /* The option modified of iluk and dilu: R times what the factors drop goes to the diagonal blocks. With R = 1 the block
- * row sums of M are those of A, with R = 0 nothing changes a bit, and between them M is that of dense blocks. With R
- * near 1 the iterations on a fine grid grow like h^-1/2 and not like h^-1 (Gustafsson, BIT 18 (1978)). */
+ * row sums of M are those of A, with R = 0 the bits are those without the option, and between them M agrees with dense
+ * blocks. With R near 1 the iterations on a fine grid grow like h^-1/2 and not like h^-1 (Gustafsson, BIT 18 (1978)).
+ * */
 #include "lib/matrix/matrix.h"
 #include "tests/support/patterns.h"
 #include "tests/support/problem.h"
@@ -100,8 +101,8 @@ static void dense_solve(int64_t n, int b, double *f, double *z)
   free(scratch);
 }
 
-/* Computes (D + L) D^-1 (D + U) densely: products that land on a kept place off the diagonal go there, for iluk; those
- * on the diagonal block go there, and R times all others too. */
+/* Computes (D + L) D^-1 (D + U) densely: iluk subtracts products at kept places off the diagonal there. Products at the
+ * diagonal block, and R times all others, go to the diagonal block. */
 static double *dense_factors(const karst_matrix *A, bool dilu, int level, double modified)
 {
   const int64_t n = karst_matrix_rows(A), rows = karst_matrix_block_rows(A);
@@ -194,7 +195,7 @@ static void long_rows(karst_context *context)
   }
 }
 
-/* R = 0 is no option at all, and R = 1 changes something. */
+/* R = 0 has the bits of no option, and R = 1 has others. */
 static void nothing_changes(karst_context *context)
 {
   const char *const names[] = {"iluk", "dilu"};
@@ -276,7 +277,7 @@ static void gustafsson(karst_context *context)
     const double plain = (double)count[0][2] / count[0][0], modified = (double)count[1][2] / count[1][0];
     tap_note("%s, grids 10, 20, 40: R = 0 takes %d, %d, %d iterations, R = 1 %d, %d, %d", names[m], count[0][0],
              count[0][1], count[0][2], count[1][0], count[1][1], count[1][2]);
-    /* With h a quarter, h^-1 grows by 4 and h^-1/2 by 2; the coarsest grids are not there yet. */
+    /* With h a quarter, h^-1 grows by 4 and h^-1/2 by 2; the coarsest grids grow less. */
     tap_ok(count[1][0] > 0 && count[1][2] < count[0][2] && modified < 0.8 * plain,
            "%s: with R = 1 the iterations grow by %.2f, with R = 0 by %.2f", names[m], modified, plain);
   }

@@ -1,5 +1,5 @@
 /* Sweeps and norms of parilu and paric agree with a dense computation of the same formulas. With as many sweeps as the
- * tasks' dependencies have levels, the factors are those of iluk. Diverging sweeps end in iluk's factors, with a
+ * tasks' dependencies have levels, the factors are those of iluk. Where sweeps diverge, the factors are iluk's, with a
  * warning and a count. New values start from the last factors. Bits are repeatable, and errors are reported. */
 #include "lib/method/precond.h"
 #include "tests/support/parilu_dense.h"
@@ -17,7 +17,7 @@ static tap_settings options_for(const char *precond, int level, int sweeps)
   return options;
 }
 
-/* What a preconditioner reports; -1 for what it does not. */
+/* The values that a preconditioner reports; -1 where it reports none. */
 struct report {
   double levels_lower, levels_upper, shifted, fallbacks, sweep_residual_before, sweep_residual_after, ilu_residual;
 };
@@ -156,31 +156,31 @@ static void sweeps_and_norms(karst_context *context)
 }
 
 /* Counts the warnings that mention exact factors, and the others. */
-struct heard {
+struct warnings {
   int exact, other;
 };
 
-static void hear(void *user, karst_message_kind kind, const char *text)
+static void count_warnings(void *user, karst_message_kind kind, const char *text)
 {
-  struct heard *heard = user;
+  struct warnings *warnings = user;
   if (kind != KARST_MESSAGE_WARNING) return;
   if (strstr(text, "exactly instead"))
-    heard->exact++;
+    warnings->exact++;
   else
-    heard->other++;
+    warnings->other++;
 }
 
 /* Makes precond and iluk, and compares outcome, shifted blocks and, if sound, the bits. */
 static void falls_back(karst_context *context, const char *precond, const karst_matrix *A, const char *scale,
                        double shift, const char *what)
 {
-  struct heard heard = {0, 0};
+  struct warnings warnings = {0, 0};
   tap_settings options = options_for(precond, 0, 2), exact = options_for("iluk", 0, 0);
   karst_index row, expected_row;
   options.sweep_scale = scale;
   options.shift = exact.shift = shift;
   options.ilu_residual = "yes";
-  karst_context_set_message(context, hear, &heard);
+  karst_context_set_message(context, count_warnings, &warnings);
   karst_precond *P = precond_of(context, &options, A), *reference = precond_of(context, &exact, A);
   tap_need(context, karst_precond_update(P), "update");
   karst_context_set_message(context, NULL, NULL);
@@ -188,10 +188,10 @@ static void falls_back(karst_context *context, const char *precond, const karst_
   struct report info = report_of(P), expected_info = report_of(reference);
   bool same = reason == expected && row == expected_row && info.shifted == expected_info.shifted;
   if (same && reason == KARST_SOUND) same = difference(P, reference) == -1;
-  tap_ok(same && info.fallbacks == 2 && heard.exact == 2 && info.ilu_residual == -1,
-         "%s, b = %d, %s: iluk's factors or outcome (%s), twice, said and counted; norms %.2e, %.2e", precond,
+  tap_ok(same && info.fallbacks == 2 && warnings.exact == 2 && info.ilu_residual == -1,
+         "%s, b = %d, %s: iluk's factors or outcome (%s) twice, with warnings and a count; norms %.2e, %.2e", precond,
          A->block_size, what, karst_reason_text(reason), info.sweep_residual_before, info.sweep_residual_after);
-  tap_ok(heard.other == (strcmp(scale, "no") == 0), "and an unscaled start is warned of");
+  tap_ok(warnings.other == (strcmp(scale, "no") == 0), "and an unscaled start has a warning");
   karst_precond_destroy(P);
   karst_precond_destroy(reference);
 }
@@ -215,7 +215,7 @@ static karst_matrix *badly_scaled(karst_context *context, int b, bool symmetric)
 }
 
 /* Makes the diagonal block of a row singular, negative or NaN. */
-static void spoil(karst_context *context, karst_matrix *A, karst_index row, double diagonal)
+static void set_diagonal_block(karst_context *context, karst_matrix *A, karst_index row, double diagonal)
 {
   double *changed = values_on_host(A);
   int64_t bb = (int64_t)A->block_size * A->block_size;
@@ -236,13 +236,13 @@ static void divergence(karst_context *context)
     falls_back(context, "parilu", bad, "no", 0, "badly scaled");
     falls_back(context, "paric", symmetric, "no", 0, "indefinite and badly scaled");
     falls_back(context, "paric", symmetric, "yes", 0, "indefinite");
-    spoil(context, A, 0, 0); /* elimination does not change this pivot */
+    set_diagonal_block(context, A, 0, 0); /* elimination does not change this pivot */
     falls_back(context, "parilu", A, "yes", 0, "singular pivot");
     falls_back(context, "paric", A, "yes", 0, "singular pivot");
     falls_back(context, "parilu", A, "yes", 0.5, "singular pivot, shifted");
-    spoil(context, A, 0, -50);
+    set_diagonal_block(context, A, 0, -50);
     falls_back(context, "paric", A, "yes", 0, "negative pivot");
-    spoil(context, A, 5, NAN);
+    set_diagonal_block(context, A, 5, NAN);
     falls_back(context, "parilu", A, "yes", 0, "NaN");
     falls_back(context, "paric", A, "yes", 0, "NaN");
     karst_matrix_destroy(A);
@@ -298,7 +298,7 @@ static void recovery(karst_context *context)
   tap_need(context, karst_precond_update(P), "update");
   karst_precond *fresh = precond_of(context, &options, A);
   tap_ok(difference(P, fresh) == -1 && report_of(P).fallbacks == 1,
-         "after a fall-back sound values give the bits of a fresh set-up");
+         "after a fallback sound values give the bits of a fresh set-up");
   free(kept);
   karst_precond_destroy(P);
   karst_precond_destroy(fresh);
@@ -453,7 +453,7 @@ static void small_and_refused(karst_context *context)
   options.sweep_order = "blocks";
   options.sweep_mode = "asynchronous";
   P = precond_of(context, &options, upper);
-  tap_ok(karst_precond_outcome(P, NULL) == KARST_SOUND, "parilu takes it");
+  tap_ok(karst_precond_outcome(P, NULL) == KARST_SOUND, "parilu accepts it");
   karst_precond_destroy(P);
   karst_matrix_destroy(none);
   karst_matrix_destroy(single);

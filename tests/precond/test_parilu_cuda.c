@@ -60,7 +60,7 @@ static void compare(karst_context *context, const struct pattern *grid, int b, c
   karst_matrix_destroy(reference);
 }
 
-/* One thread of the CPU is what others are compared with. */
+/* One thread of the CPU is the reference. */
 static bool is_reference(const karst_context *context, const char *what)
 {
   if (context->backend != cpu->backend || context->threads > 1) return false;
@@ -104,9 +104,9 @@ static int iterations_of(karst_context *context, const char *driver, double norm
   return result.reason > 0 ? result.iterations : MOST;
 }
 
-/* Here orthomin that keeps 30 directions takes 250 to 1050 iterations where the matrix changes by 1e-15: it stands
- * still in between, and what ends that is rounding. So it is asked with all its directions, and the others as they are.
- * An iteration or two is what rounding does to those. */
+/* With 30 directions orthomin takes 250 to 1050 iterations here if the matrix changes by 1e-15, because it stagnates
+ * until rounding ends that. It therefore keeps all directions, and the other drivers their defaults, whose iterations
+ * rounding changes by one or two. */
 static void iterations(karst_context *context)
 {
   static const char *const drivers[] = {"orthomin", "gmres", "bicgstab"};

@@ -1,7 +1,7 @@
-/* parilu and paric where rows are long, so that on a GPU blocks of many products have no list of them: sweep for sweep
- * the factors and norms are those of the CPU within rounding, wherever the long rows stand, for every block size; they
- * have the same bits again, and those that they have where all products are listed. With as many sweeps as the tasks
- * depend on each other, they are those of iluk. The plan takes no more than a multiple of the factors. */
+/* parilu and paric with long rows, where a GPU has no lists for blocks of many products. Sweep for sweep, factors and
+ * norms agree with the CPU within rounding, for every block size and place of the long rows. The bits are the same each
+ * time, and those of a plan with all lists. With as many sweeps as the tasks' dependencies have levels, the factors are
+ * those of iluk. The plan takes at most a multiple of the factors' memory. */
 #include "tests/support/patterns.h"
 #include "lib/method/precond.h"
 #include "precond/parilu_setup.h"
@@ -15,7 +15,7 @@ static karst_context *cpu;
 static const int sizes[] = {1, 2, 3, 4, 6, 9};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
-/* Which rows and columns are long, and what is beside them. */
+/* The long rows and columns, and the other entries. */
 struct shape {
   const char *what;
   karst_index n, first, every, count; /* long ones: first, first + every, ... */
@@ -198,8 +198,8 @@ static void exact(karst_context *context, const struct shape *shape, const char 
   pattern_free(&pattern);
 }
 
-/* The two last rows need three sweeps: the pivot of the one, what it divides, and the pivot of the other. A full matrix
- * needs two a row. */
+/* The two last rows need three sweeps: for the pivot of the one, the block that it divides, and the pivot of the other.
+ * A full matrix needs two a row. */
 static void exact_limits(karst_context *context)
 {
   const struct shape arrow = {"an arrow of two rows", 300, 298, 1, 2, 1, 0, 0, true, {0, 0}};
@@ -212,8 +212,8 @@ static void exact_limits(karst_context *context)
     }
 }
 
-/* A full matrix has too many products for lists, but has them all where rows without neighbours follow. The factors
- * have the same bits. */
+/* A full matrix has too many products for lists, but with rows without neighbours behind it has all of them. The
+ * factors have the same bits. */
 static void as_listed(karst_context *context, const char *precond, int b)
 {
   enum { FULL = 60, OTHERS = 1200 };
@@ -234,8 +234,8 @@ static void as_listed(karst_context *context, const char *precond, int b)
   double *searched = factors_of(P), *listed = factors_of(Q);
   const int64_t lists = products * 2 * (int64_t)sizeof(karst_index);
   tap_ok(memcmp(searched, listed, (size_t)entries * sizeof *searched) == 0 && is_bounded(P) && is_bounded(Q),
-         "%s, b = %d: the bits are those from lists", precond, b);
-  tap_ok(plan_of(P) < lists && (plan_of(Q) >= lists || plan_of(Q) == 0), "%s, b = %d: which only the other plan has",
+         "%s, b = %d: the bits are those with lists", precond, b);
+  tap_ok(plan_of(P) < lists && (plan_of(Q) >= lists || plan_of(Q) == 0), "%s, b = %d: only the other plan has lists",
          precond, b);
   karst_precond_destroy(P);
   karst_precond_destroy(Q);

@@ -24,7 +24,7 @@ enum { LARGEST = 9, ARMS = 35, BEHIND = 4, ROWS = ARMS + 1 + BEHIND, PLACES = 5 
 
 typedef double block[LARGEST * LARGEST];
 
-/* What the units of equations and unknowns are. */
+/* The units of equations and unknowns. */
 typedef enum units { ONES, POWERS, ORDERS, UNITS } units;
 static const char *const unit_name[] = {"no units", "units of 2^-60 to 2^60", "units of 1e-20 to 1e20"};
 
@@ -39,8 +39,8 @@ static void random_integers(int b, int least, int below, double *x)
   for (int i = 0; i < b * b; i++) x[i] = (double)(least + (int)tap_random_index(below - least));
 }
 
-/* Integers with one that is heavy in each row and column, and without 0: where units differ by 40 orders of magnitude
- * in rows and in columns, the inversion of a block with zeros may lose digits. */
+/* Integers without 0, with a large one in each row and column. With units that differ by 40 orders of magnitude in rows
+ * and in columns, the inversion of a block with zeros may lose digits. */
 static void regular_integers(int b, double *x)
 {
   random_integers(b, -2, 2, x);
@@ -63,8 +63,8 @@ static void transpose(int b, const double *x, double *y)
     for (int r = 0; r < b; r++) y[r * b + c] = x[c * b + r];
 }
 
-/* Adds E, a block of integers, which is singular, and not zero unless b = 1; or regular and 2^-22 times as large as
- * A. Its last bit is that of a number of 53 bits still. */
+/* Adds E, a block of integers, which is singular, and not zero unless b = 1; or regular and 2^-22 times as large as A.
+ * Its last bit still fits into 53 bits. */
 static void leave(int b, bool sound, bool symmetric, double *A)
 {
   block half, other, E;
@@ -101,7 +101,7 @@ static double *put(star *s, int row, int column)
   return s->value[s->blocks++];
 }
 
-/* The arms before the centre cancel its block, those behind it do not count. */
+/* The arms before the centre cancel its block; those behind it have no effect. */
 static void make_star(int b, bool sound, bool symmetric, star *s)
 {
   block P, Q, S, E, total = {0};
@@ -132,11 +132,11 @@ static void make_star(int b, bool sound, bool symmetric, star *s)
   leave(b, sound, symmetric, A);
 }
 
-/* With modified 1, the couplings between arms that ILU(0) has no place for are subtracted from their diagonal blocks:
+/* With modified 1, the couplings between arms for which ILU(0) has no place are subtracted from their diagonal blocks:
  *
  *     D_0 = 7 P    R_j = P S    A_ii = C_i n S / 7 + E, where n, a multiple of 7, is the number of arms
  *
- * Arm number ARMS / 2 is the one that cancels. */
+ * Arm number ARMS / 2 cancels. */
 static void make_modified(int b, bool sound, star *s)
 {
   block P, S, E;
@@ -232,7 +232,7 @@ static karst_matrix *star_matrix(karst_context *context, const star *s)
 
 /* ---- the reports of the factorizations ---- */
 
-/* One of them, and the stars that it is tried with. */
+/* A factorization, and the stars of its test. */
 struct method {
   const char *precond, *what;
   double modified;
@@ -251,8 +251,8 @@ static void make(const struct method *method, int b, bool sound, units kind, sta
   scale(kind, method->symmetric ? SYMMETRIC : method->modified != 0 ? NONE : OWN, s);
 }
 
-/* Whether the star ends as it should, without a shift and with one. */
-static bool judged(karst_context *context, const struct method *method, const star *s, bool sound, double shift)
+/* Returns whether the star has the expected outcome, without a shift or with one. */
+static bool has_outcome(karst_context *context, const struct method *method, const star *s, bool sound, double shift)
 {
   karst_index row;
   tap_settings settings = settings_for(NULL, method->precond);
@@ -279,8 +279,8 @@ static void check(karst_context *context, const struct method *method, int b, bo
   for (int trial = 0; trial < TRIALS; trial++, wanted += method->shifts ? 2 : 1)
     for (units kind = ONES; kind < UNITS; kind++) {
       make(method, b, sound, kind, &s);
-      right[kind] += judged(context, method, &s, sound, 0);
-      if (method->shifts) right[kind] += judged(context, method, &s, sound, 0.5);
+      right[kind] += has_outcome(context, method, &s, sound, 0);
+      if (method->shifts) right[kind] += has_outcome(context, method, &s, sound, 0.5);
     }
   bool all = true;
   for (units kind = ONES; kind < UNITS; kind++) {
@@ -307,7 +307,7 @@ static void test_stars(karst_context *context)
   }
 }
 
-/* ---- entries next to nothing ---- */
+/* ---- tiny entries ---- */
 
 /* How the block rows are coupled: as a star, each with all others, or as a grid of 2-by-2-by-2 cells. */
 typedef enum shape { ARMS_AND_CENTRE, ALL, CUBE, SHAPES } shape;
@@ -319,8 +319,8 @@ static bool coupled(shape kind, int i, int j)
   return kind == ALL || axis == 1 || axis == 2 || axis == 4;
 }
 
-/* Couplings of zeros, and diagonal blocks of OPM Flow's in one order of their rows each. Pressures may have another
- * unit. More unknowns are on their own. */
+/* Couplings of zeros, and a diagonal block of OPM Flow's with its rows in each order. Pressures may have another unit.
+ * Further unknowns have no couplings. */
 static void make_dust(int b, shape kind, double unit, star *s)
 {
   static const int rows[SHAPES] = {ARMS + 1, 13, 8};
@@ -339,7 +339,7 @@ static void make_dust(int b, shape kind, double unit, star *s)
     }
 }
 
-/* Whether the preconditioner solves with the block diagonal that the matrix is. Pressures are such that they count. */
+/* Returns whether the preconditioner solves with the block diagonal matrix. Pressures are large enough to matter. */
 static bool solves(karst_context *context, const tap_settings *settings, shape kind, double unit, const star *s)
 {
   const double pressure = 0x1p32 / unit;
@@ -381,7 +381,7 @@ static void check_dust(karst_context *context, const char *precond, const char *
         make_dust(b, kind, unit[u], &s);
         right += solves(context, &settings, kind, unit[u], &s);
       }
-  tap_ok(right == all, "%s, %s order%s%s: pivots with entries next to nothing (%d of %d)", precond, ordering,
+  tap_ok(right == all, "%s, %s order%s%s: pivots with tiny entries (%d of %d)", precond, ordering,
          grid ? ", style " : "", grid ? style : "", right, all);
 }
 
@@ -480,6 +480,6 @@ int main(void)
 {
   tap_each_device(test_crosses, "crosses");
   tap_each_device(test_stars, "stars");
-  tap_each_device(test_dust, "entries next to nothing");
+  tap_each_device(test_dust, "tiny entries");
   return tap_done();
 }

@@ -143,7 +143,7 @@ static void bad_blocks(karst_context *context)
     karst_precond *P = make(context, names[i], 0, 0, S);
     tap_ok(karst_precond_outcome(P, &row) == KARST_SINGULAR_BLOCK && row == 7, "%s names the singular block", names[i]);
     karst_vector *r = vector_of(context, 75, 0), *z = vector_of(context, 75, 0);
-    tap_ok(karst_precond_apply(P, r, z) == KARST_ERROR_MATRIX, "%s cannot be applied then", names[i]);
+    tap_ok(karst_precond_apply(P, r, z) == KARST_ERROR_MATRIX, "%s cannot be applied with it", names[i]);
     karst_vector_destroy(r);
     karst_vector_destroy(z);
     karst_precond_destroy(P);
@@ -222,7 +222,7 @@ static void long_row(karst_context *context)
     const double left = value[n + 2 * (i - 1)] / value[0], diagonal = value[n + 2 * (i - 1) + 1];
     error = fmax(error, fabs(left * s + (diagonal - left * value[i]) * z[i] - r[i]));
   }
-  tap_ok(error < 1e-9, "iluk of an arrow of %ld rows is what it should be (%.1e)", (long)n, error);
+  tap_ok(error < 1e-9, "iluk of an arrow of %ld rows has the factors of the formula (%.1e)", (long)n, error);
   free(value);
   free(r);
   free(z);
@@ -259,7 +259,7 @@ static void release(void *user, void *memory)
   free(memory);
 }
 
-static void hear(void *user, karst_message_kind kind, const char *text)
+static void count_warnings(void *user, karst_message_kind kind, const char *text)
 {
   if (kind == KARST_MESSAGE_WARNING && strstr(text, "multiplications")) ++*(int *)user;
 }
@@ -273,19 +273,19 @@ static void much_work(void)
   karst_precond *P;
   tap_settings options = settings_for(NULL, "iluk");
   tap_need(NULL, karst_context_create(&little, &context), "context");
-  karst_context_set_message(context, hear, &warnings);
+  karst_context_set_message(context, count_warnings, &warnings);
   karst_matrix *A = pattern_arrow_matrix(context, 1500, 4);
   tap_ok(tap_precond_create(context, &options, A, &P) == KARST_SUCCESS && warnings == 0,
-         "level 0 of an arrow is nothing to warn of");
+         "level 0 of an arrow has no warning");
   karst_precond_destroy(P);
   options.level = 1;
   tap_ok(tap_precond_create(context, &options, A, &P) == KARST_ERROR_NO_MEMORY && warnings == 1,
-         "level 1 is, before memory is taken for its factors");
+         "level 1 has one, before memory is allocated for its factors");
   karst_matrix_destroy(A);
   karst_context_destroy(context);
 }
 
-/* New values are set, and then the first values again. The factors follow, and nothing is allocated. */
+/* After an update the factors are those of the new values. */
 static void update(karst_context *context)
 {
   karst_matrix *A = tap_random_matrix(context, 20, 2, 2, 1);

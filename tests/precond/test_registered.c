@@ -10,13 +10,13 @@
 /* The instructions of the program to its method, and the counts of the method. */
 static struct script {
   int setups, updates, applies, destroys;
-  int fail_setup, fail_update, fail_apply; /* what they return; 0: success */
-  bool says_why;                           /* with a sentence of its own */
+  int fail_setup, fail_update, fail_apply; /* their status; 0: success */
+  bool says_why;                           /* with an error of its own */
   bool varies, singular, nonsense;
   karst_index block_row; /* of the outcome, where it is singular */
-  bool no_data;          /* destroy found none */
-  bool wrong;            /* something that must hold did not */
-  karst_solver *meddled; /* the solver that the method is a part of, which setup and update try to change; or NULL */
+  bool no_data;          /* destroy found no data */
+  bool wrong;            /* a condition did not hold */
+  karst_solver *changed; /* the solver of the method, which setup and update try to change; or NULL */
 } script;
 
 struct settings {
@@ -35,16 +35,16 @@ static karst_status leave(karst_precond *p, int status)
   return karst_context_fail(karst_precond_context(p), (karst_status)status, "the licence ran out");
 }
 
-/* Calls that would change what is being set up or updated. */
+/* Calls that would change the solver during its set-up or update. */
 static void meddle(karst_precond *p)
 {
   static const char busy[] = "in the middle of";
   karst_context *context = karst_precond_context(p);
-  if (!script.meddled) return;
-  script.wrong |= karst_solver_setup(script.meddled, karst_precond_matrix(p)) != KARST_ERROR_ARGUMENT ||
+  if (!script.changed) return;
+  script.wrong |= karst_solver_setup(script.changed, karst_precond_matrix(p)) != KARST_ERROR_ARGUMENT ||
                   !strstr(karst_context_error(context), busy);
-  script.wrong |= karst_solver_set_operator(script.meddled, NULL, NULL) != KARST_ERROR_ARGUMENT;
-  script.wrong |= karst_solver_update(script.meddled) != KARST_ERROR_ARGUMENT;
+  script.wrong |= karst_solver_set_operator(script.changed, NULL, NULL) != KARST_ERROR_ARGUMENT;
+  script.wrong |= karst_solver_update(script.changed) != KARST_ERROR_ARGUMENT;
   script.wrong |= karst_precond_keep(p) != KARST_ERROR_ARGUMENT;
 }
 
@@ -202,10 +202,10 @@ static void test_like_ours(karst_context *context)
                fabs(own.residual - ours.residual) <= 1e-6 * ours.residual,
            "%s, %s, scale %s: %d iterations to %.6e as under jacobi, %d to %.6e", trials[t][0], trials[t][1],
            trials[t][2], own.iterations, own.residual, ours.iterations, ours.residual);
-    tap_ok(info.factor_entries == karst_matrix_rows(s.A), "what it holds is reported");
+    tap_ok(info.factor_entries == karst_matrix_rows(s.A), "the entries that it reports are counted");
   }
   tap_ok(script.setups == 5 && script.updates == 5 && script.destroys == 5 && script.applies > 20 && !script.wrong,
-         "each was set up and destroyed once, and found what it was promised");
+         "each was set up and destroyed once, with the promised arguments");
   destroy_system(&s);
 }
 
@@ -226,10 +226,10 @@ static void test_alone(karst_context *context)
   tap_need(context, karst_vector_get(s.x, 20, expected), "z");
   bool half = true;
   for (int i = 0; i < 20; i++) half = half && fabs(z[i] - 0.5 * expected[i]) <= 1e-15 * fabs(expected[i]);
-  tap_ok(half && script.updates == 2, "alone, it gives what its option asks for");
+  tap_ok(half && script.updates == 2, "without a solver it applies its option");
   tap_ok(!karst_precond_data(jacobi) && !karst_precond_user(jacobi) && karst_precond_matrix(jacobi) == s.A &&
              karst_precond_context(jacobi) == context,
-         "what the library's own preconditioners keep is not shown");
+         "the data of the library's own preconditioners are hidden");
   karst_precond_destroy(jacobi);
   karst_precond_destroy(M);
   destroy_system(&s);
@@ -254,14 +254,14 @@ static void test_failures(karst_context *context)
   tap_ok(script.destroys == 1 && script.no_data, "is destroyed, and has no data");
   script.says_why = true;
   expect(context, karst_solver_setup(solver, s.A), KARST_ERROR_NO_MEMORY, "the licence ran out",
-         "one that fails with a sentence");
+         "a setup that fails with a sentence");
   script.says_why = false;
   script.fail_setup = 3;
   expect(context, karst_solver_setup(solver, s.A), KARST_ERROR_ARGUMENT, "returned 3, which is no status",
-         "one that returns no status");
+         "a setup that returns no status");
   script.fail_setup = -1000;
   expect(context, karst_solver_setup(solver, s.A), KARST_ERROR_ARGUMENT, "returned -1000, which is no status",
-         "nor a negative one");
+         "a setup that returns a negative number");
   script.fail_setup = 0;
   script.fail_update = KARST_ERROR_DEVICE;
   expect(context, karst_solver_setup(solver, s.A), KARST_ERROR_DEVICE, "update of the preconditioner point failed",
@@ -271,7 +271,7 @@ static void test_failures(karst_context *context)
   script.fail_update = KARST_ERROR_FILE;
   expect(context, karst_solver_update(solver), KARST_ERROR_FILE, "update of the preconditioner point failed",
          "an update that fails");
-  tap_ok(solve(&s, solver, &result) == KARST_ERROR_ARGUMENT, "leaves nothing to solve with");
+  tap_ok(solve(&s, solver, &result) == KARST_ERROR_ARGUMENT, "prevents the next solve");
   script.fail_update = 0;
   tap_need(context, karst_solver_update(solver), "update");
   script.fail_apply = KARST_ERROR_DEVICE;
@@ -301,15 +301,15 @@ static void test_outcomes(karst_context *context)
   script.singular = false;
   tap_need(context, karst_solver_update(solver), "update");
   tap_need(context, solve(&s, solver, &result), "solve");
-  tap_ok(result.reason == KARST_CONVERGED_RTOL, "and over with the next update");
+  tap_ok(result.reason == KARST_CONVERGED_RTOL, "until the next update");
   script.nonsense = true;
   expect(context, karst_solver_update(solver), KARST_ERROR_ARGUMENT, "left the outcome 1",
-         "an outcome that is none is an error");
+         "an invalid outcome is an error");
   script.nonsense = false;
   script.singular = true;
   script.block_row = 20;
   expect(context, karst_solver_update(solver), KARST_ERROR_ARGUMENT, "named block row 20 of 20",
-         "so is a block row that is not there");
+         "so is a block row out of range");
   karst_solver_destroy(solver);
   destroy_system(&s);
 }
@@ -327,22 +327,22 @@ static void test_varies(karst_context *context)
   set(&s, "solver", "fgmres");
   solver = make_solver(&s);
   tap_need(context, solve(&s, solver, &result), "solve");
-  tap_ok(result.reason == KARST_CONVERGED_RTOL, "fgmres takes it");
+  tap_ok(result.reason == KARST_CONVERGED_RTOL, "fgmres accepts it");
   karst_solver_destroy(solver);
   destroy_system(&s);
 }
 
-/* A method that knows the solver it is a part of cannot change it from within, and absurd counts do no harm. */
-static void test_meddling(karst_context *context)
+/* A method cannot change the solver that calls it, and absurd counts are bounded. */
+static void test_changes_within(karst_context *context)
 {
   struct system s = make_system(context, "poisson2d:8x8");
   karst_solver *solver;
   karst_result result;
   tap_need(context, karst_solver_create(context, s.options, &solver), "solver");
-  script.meddled = solver;
+  script.changed = solver;
   tap_need(context, karst_solver_setup(solver, s.A), "setup");
   tap_need(context, karst_solver_update(solver), "update");
-  script.meddled = NULL;
+  script.changed = NULL;
   karst_status status = solve(&s, solver, &result);
   tap_ok(!status && result.reason > 0 && !script.wrong && script.setups == 1 && script.updates == 2,
          "a method cannot change the solver that calls it");
@@ -372,7 +372,7 @@ static void test_all(karst_context *context)
   test_failures(context);
   test_outcomes(context);
   test_varies(context);
-  test_meddling(context);
+  test_changes_within(context);
   test_counts(context);
 }
 

@@ -1,4 +1,5 @@
-/* What karst_precond_register requires of a method, the method's options, and that other contexts do not have it. */
+/* A context registers a method with valid functions, names and options. Its options are listed and reach the method,
+ * and other contexts do not have it. */
 #include "tests/support/failing_allocator.h"
 #include "tests/support/problem.h"
 
@@ -13,7 +14,7 @@ struct settings {
   karst_options *inner;
 };
 
-static struct settings seen; /* in the last setup, but for what the settings own */
+static struct settings seen; /* of the last setup, without the memory that they own */
 static char seen_file[64], seen_inner[64], seen_level[64];
 
 static karst_status setup(karst_precond *p)
@@ -176,7 +177,7 @@ static void test_listed(karst_context *context)
     }
   tap_ok(found == 6 && experiments == 1, "its rows are options");
   for (size_t i = 0; karst_options_info(NULL, i, &info); i++) found -= strncmp(info.name, "coarse", 6) == 0;
-  tap_ok(found == 6, "and not of the library by itself");
+  tap_ok(found == 6, "and not of the library without this context");
   for (size_t i = 0; (name = karst_options_method(context, "precond", i, &help, &details)); i++)
     listed =
         listed || (strcmp(name, "multigrid") == 0 && strcmp(help, "z = r") == 0 && strcmp(details, "It copies.") == 0);
@@ -261,7 +262,7 @@ static void test_kinds(karst_context *context)
   tap_ok(grid_is(5, 1, 1), "missing sizes are 1");
   tap_ok(get_is(options, "coarse.precond", "iluk") && get_is(options, "coarse", "iluk") &&
              get_is(options, "level", "0") && get_is(options, "coarse-grid", "5"),
-         "and are there to be asked for");
+         "and can be read");
   karst_options_destroy(options);
 }
 
@@ -288,14 +289,14 @@ static void test_two_contexts(karst_context *context)
   tap_need(other, karst_precond_register(other, &method), "registration after objects were made");
   set(context, options, "coarse-steps", "5");
   tap_ok(karst_precond_create(other, options, A, &M) == KARST_SUCCESS && seen.steps == 5,
-         "once it has the method too, all is well");
+         "and it works in a context that has the method");
   karst_precond_destroy(M);
   karst_matrix_destroy(A);
   karst_options_destroy(options);
   karst_context_destroy(other);
 }
 
-/* All in a context whose memory is counted, and each allocation of it failing once. */
+/* Each allocation of a context fails once, and all memory is released. */
 static void test_memory(void)
 {
   struct failing_allocator memory = {.fail_at = 0};

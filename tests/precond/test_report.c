@@ -1,5 +1,5 @@
-/* Methods report named values: Karst's methods each their own, on every device, and a registered method any, up to
- * limits that are reported. Values of the set-up stay; values of an update belong to that update. */
+/* Methods report named values: each of Karst's methods its own, on every device, and a registered method any names, up
+ * to limits with an error. Values of the set-up stay; values of an update belong to that update. */
 #include "tests/support/failing_allocator.h"
 #include "lib/method/precond.h"
 #include "tests/support/problem.h"
@@ -89,9 +89,9 @@ static void units_and_texts(karst_context *context)
   const karst_value norm = value_of(P, "sweep_residual_after");
   tap_ok(levels.number == 9 + 7 - 1 && strcmp(levels.unit, "level sets") == 0 && !levels.text,
          "a number has its unit: %g %s", levels.number, levels.unit);
-  tap_ok(solve.text && *solve.text && strcmp(solve.unit, "") == 0 && isnan(solve.number), "a text has none: %s",
+  tap_ok(solve.text && *solve.text && strcmp(solve.unit, "") == 0 && isnan(solve.number), "a text has no unit: %s",
          solve.text);
-  tap_ok(norm.number >= 0 && strcmp(norm.unit, "") == 0, "nor has a norm");
+  tap_ok(norm.number >= 0 && strcmp(norm.unit, "") == 0, "a norm has no unit");
   tap_ok(strcmp(value_of(P, "shifted").unit, "blocks") == 0 &&
              strcmp(value_of(P, "fallbacks").unit, "factorizations") == 0,
          "counts say what is counted");
@@ -119,15 +119,15 @@ static void of_a_solver(karst_context *context)
              tap_solver_number(solver, "shifted") == 0,
          "the values of its preconditioner");
   tap_ok(!karst_solver_report(solver, 4, &value) && !karst_solver_report(solver, SIZE_MAX, &value), "and no more");
-  tap_ok(!karst_solver_report(NULL, 0, &value) && !karst_solver_report(solver, 0, NULL), "NULL has none");
+  tap_ok(!karst_solver_report(NULL, 0, &value) && !karst_solver_report(solver, 0, NULL), "NULL has no values");
   tap_ok(karst_solver_setup(solver, bad) == KARST_ERROR_MATRIX && !karst_solver_report(solver, 0, &value),
-         "none after a setup that failed");
+         "no values after a setup that failed");
   karst_solver_destroy(solver);
   karst_matrix_destroy(A);
   karst_matrix_destroy(bad);
 }
 
-/* ---- a method that reports what a test asks for ---- */
+/* ---- a method that reports values for the test ---- */
 
 static struct {
   int in_setup;     /* values that setup puts */
@@ -159,7 +159,7 @@ static karst_status update(karst_precond *p)
 
 static void destroy(karst_precond *p) { (void)p; }
 
-static const struct karst_precond_ops ops = {.name = "talker", .setup = setup, .update = update, .destroy = destroy};
+static const struct karst_precond_ops ops = {.name = "reporter", .setup = setup, .update = update, .destroy = destroy};
 
 static karst_matrix *one_row(karst_context *context)
 {
@@ -168,21 +168,21 @@ static karst_matrix *one_row(karst_context *context)
   return matrix_of(context, 1, 1, start, column, value);
 }
 
-static karst_precond *talker(karst_context *context, const karst_matrix *A, int in_setup)
+static karst_precond *reporter(karst_context *context, const karst_matrix *A, int in_setup)
 {
   karst_precond *P;
   memset(&plan, 0, sizeof plan);
   plan.in_setup = in_setup;
-  tap_need(context, karst_precond_prepare(&ops, NULL, A, &P), "talker");
+  tap_need(context, karst_precond_prepare(&ops, NULL, A, &P), "reporter");
   return P;
 }
 
 static void put_and_replace(karst_context *context)
 {
   karst_matrix *A = one_row(context);
-  karst_precond *P = talker(context, A, 2);
+  karst_precond *P = reporter(context, A, 2);
   char text[] = "wells first";
-  tap_ok(strcmp(names_of(P), "setup_0 setup_1 ") == 0, "what setup puts is there");
+  tap_ok(strcmp(names_of(P), "setup_0 setup_1 ") == 0, "the values of setup are reported");
   tap_need(context, karst_precond_put(P, "rate", "1/s", 2.5), "put");
   tap_need(context, karst_precond_put_text(P, "order", text), "put");
   text[0] = '?';
@@ -200,7 +200,7 @@ static void put_and_replace(karst_context *context)
          "a number becomes a text in its place, and a text a number");
   value = value_of(P, "rate");
   tap_need(context, karst_precond_put_text(P, value.name, value.text + 1), "put back");
-  tap_ok(strcmp(value_of(P, "rate").text, "igh") == 0, "what a report has given can be put into it");
+  tap_ok(strcmp(value_of(P, "rate").text, "igh") == 0, "a reported value can be put back");
   karst_precond_destroy(P);
   karst_matrix_destroy(A);
 }
@@ -208,20 +208,20 @@ static void put_and_replace(karst_context *context)
 static void updates(karst_context *context)
 {
   karst_matrix *A = one_row(context);
-  karst_precond *P = talker(context, A, 1);
+  karst_precond *P = reporter(context, A, 1);
   tap_need(context, karst_precond_update(P), "update");
   tap_need(context, karst_precond_put(P, "later", "", 1), "put");
-  tap_ok(strcmp(names_of(P), "setup_0 updates later ") == 0, "an update adds to what setup has put");
+  tap_ok(strcmp(names_of(P), "setup_0 updates later ") == 0, "an update adds to the values of setup");
   tap_need(context, karst_precond_update(P), "update");
   tap_ok(strcmp(names_of(P), "setup_0 updates ") == 0 && tap_precond_number(P, "updates") == 2,
-         "the next one begins with that alone");
+         "the next update removes those of the last one");
   plan.fail = true;
   tap_ok(karst_precond_update(P) == KARST_ERROR_FILE && tap_precond_number(P, "updates") == 3,
-         "one that fails leaves what it had said");
+         "an update that fails leaves its values");
   plan.fail = false;
   plan.quiet = true;
   tap_need(context, karst_precond_update(P), "update");
-  tap_ok(strcmp(names_of(P), "setup_0 ") == 0, "and one that says nothing leaves nothing");
+  tap_ok(strcmp(names_of(P), "setup_0 ") == 0, "and an update without values leaves none");
   karst_precond_destroy(P);
   karst_matrix_destroy(A);
 }
@@ -245,7 +245,7 @@ static void refusals(karst_context *context)
 {
   static const char *const names[] = {"", "Level", "a-b", "a b", "a\n", "r\xc3\xa9sidu", "precond.level"};
   karst_matrix *A = one_row(context);
-  karst_precond *P = talker(context, A, 0);
+  karst_precond *P = reporter(context, A, 0);
   karst_value value;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     karst_status status = karst_precond_put(P, names[i], "", 1);
@@ -262,15 +262,15 @@ static void refusals(karst_context *context)
           "a long text");
   tap_ok(karst_precond_put(NULL, "a", "", 1) == KARST_ERROR_ARGUMENT &&
              karst_precond_put_text(NULL, "a", "b") == KARST_ERROR_ARGUMENT,
-         "and so is no preconditioner");
-  tap_ok(strcmp(names_of(P), "") == 0 && !karst_precond_report(P, 0, &value), "nothing of it has got in");
+         "a NULL preconditioner is refused");
+  tap_ok(strcmp(names_of(P), "") == 0 && !karst_precond_report(P, 0, &value), "a refused value is not in the report");
   tap_ok(!karst_precond_report(NULL, 0, &value), "NULL has no values");
   tap_need(context, karst_precond_put(P, letters(47), "", 1), "a name of 47");
   tap_need(context, karst_precond_put(P, "b", letters(23), 1), "a unit of 23");
   tap_need(context, karst_precond_put_text(P, "c", letters(95)), "a text of 95");
   tap_ok(strlen(value_of(P, letters(47)).name) == 47 && strlen(value_of(P, "b").unit) == 23 &&
              strlen(value_of(P, "c").text) == 95,
-         "the longest are kept whole");
+         "the longest name, text and unit are kept");
   tap_ok(!karst_precond_report(P, 0, NULL), "there is no place for a value at NULL");
   karst_precond_destroy(P);
   karst_matrix_destroy(A);
@@ -279,13 +279,13 @@ static void refusals(karst_context *context)
 static void limits(karst_context *context)
 {
   karst_matrix *A = one_row(context);
-  karst_precond *P = talker(context, A, KARST_REPORT_VALUES);
+  karst_precond *P = reporter(context, A, KARST_REPORT_VALUES);
   refused(context, karst_precond_put(P, "more", "", 1), "no room for the value more: a method reports at most 32",
           "value 33");
   tap_need(context, karst_precond_put(P, "setup_31", "", -5), "put");
   tap_ok(tap_precond_number(P, "setup_31") == -5 && tap_precond_number(P, "more") == -1,
          "a value of a full report is replaced");
-  refused(context, karst_precond_update(P), "no room for the value updates", "an update that has more to say");
+  refused(context, karst_precond_update(P), "no room for the value updates", "an update with one more value");
   karst_precond_destroy(P);
   plan.in_setup = KARST_REPORT_VALUES + 1;
   refused(context, karst_precond_prepare(&ops, NULL, A, &P), "no room for the value setup_32", "a setup likewise");
@@ -297,7 +297,7 @@ static void no_memory(void)
   struct failing_allocator memory = {.fail_at = 0};
   karst_context *context = failing_context(&memory);
   karst_matrix *A = one_row(context);
-  karst_precond *P = talker(context, A, 0);
+  karst_precond *P = reporter(context, A, 0);
   const long calls = memory.calls;
   tap_need(context, put_many(P, KARST_REPORT_VALUES), "put");
   tap_need(context, karst_precond_put_text(P, "setup_0", letters(95)), "put");

@@ -10,7 +10,7 @@
 #include "tests/support/rrb_dense.h"
 #include "tests/support/named_values.h"
 
-/* What the options of rrb are to be. */
+/* The options of rrb. */
 struct choice {
   int levels, grids;
   const char *precision;
@@ -31,7 +31,7 @@ static karst_precond *make(karst_context *context, const struct choice *choice, 
 /* ---- M against the dense model ---- */
 
 /* Returns the largest error of a row of M z = r, relative to the terms of that row of M or of A, whichever are larger:
- * lumping may cancel most of a row of A, and what is left has the rounding errors of the whole. NaN where z has one. */
+ * lumping may cancel most of a row of A, and the rest has the rounding errors of the whole row. NaN if z has one. */
 static double row_error(int64_t n, const double *dense, const double *of_A, const double *r, const double *z)
 {
   double worst = 0, largest = 0;
@@ -61,7 +61,7 @@ static double error_of(karst_context *context, const struct rrb_system *system, 
   return error;
 }
 
-/* Compares all storages of one number of levels in this build. Returns the largest error over what is allowed. */
+/* Compares all storages of one number of levels in this build. Returns the largest error over the tolerance. */
 static double check_levels(karst_context *context, const struct rrb_system *system, int levels)
 {
   double *dense = rrb_dense(system, levels), *of_A = tap_dense(system->A), worst = 0;
@@ -90,7 +90,7 @@ static void check_grid(karst_context *context, karst_index nx, karst_index ny, c
     const double error = check_levels(context, &system, levels);
     if (!(error <= worst)) worst = error;
   }
-  tap_ok(worst < 1, "%ldx%ld, %d points%s%s: M is L D L^T for 1 to %d levels (%.1e of what is allowed)", (long)nx,
+  tap_ok(worst < 1, "%ldx%ld, %d points%s%s: M is L D L^T for 1 to %d levels (%.1e of the tolerance)", (long)nx,
          (long)ny, kind->corners ? 9 : 5, kind->holes > 0 ? ", holes" : "", kind->shuffled ? ", shuffled" : "", most,
          worst);
   rrb_system_free(&system);
@@ -121,7 +121,7 @@ static void maps(karst_context *context)
     }
 }
 
-/* ---- what M is besides ---- */
+/* ---- properties of M ---- */
 
 /* Factors a dense symmetric matrix in place and returns whether all pivots are positive. */
 static bool is_positive(int64_t n, double *a)
@@ -215,7 +215,7 @@ static void levels(karst_context *context)
 
 /* ---- threads and new values ---- */
 
-/* Any number of threads gives the same bits, also where there is work for several. */
+/* Any number of threads gives the same bits, also on grids that are large enough for several. */
 static void threads(karst_context *context)
 {
   static const struct choice choices[] = {
@@ -296,12 +296,12 @@ static void updates(const char *device)
   karst_context *context;
   if (karst_context_create(&allocator, &context)) exit(1);
   if (karst_context_set_device(context, device))
-    tap_skip("the device is not here", "updates on %s", device);
+    tap_skip("the device is not available", "updates on %s", device);
   else if (!tap_lacks_kernels(context->backend->rrb, "rrb", "updates"))
     for (size_t c = 0; c < sizeof choices / sizeof *choices - (KARST_BASELINES ? 0 : 2); c++)
       for (int corners = 0; corners < 2; corners++) check_update(context, &memory, &choices[c], corners);
   karst_context_destroy(context);
-  tap_ok(memory.outstanding == 0, "on %s all memory is given back", device);
+  tap_ok(memory.outstanding == 0, "on %s all memory is released", device);
 }
 
 int main(void)

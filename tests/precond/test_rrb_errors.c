@@ -73,7 +73,7 @@ static void refuse(karst_context *context, karst_matrix *A, karst_status expecte
   karst_matrix_destroy(A);
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 static void grids(karst_context *context)
 {
@@ -305,7 +305,7 @@ static void large_band(void)
   karst_options_destroy(options);
   karst_matrix_destroy(A);
   karst_context_destroy(context);
-  tap_ok(memory.outstanding == 0, "and all memory is given back");
+  tap_ok(memory.outstanding == 0, "and all memory is released");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* rrb takes no more memory for a narrow grid than for the same grid turned, and solves both in as many iterations to
- * the same solution. Sentences name nodes as the matrix's grid has them. */
+ * the same solution. Errors name nodes of the matrix's grid. */
 #include "lib/backend/backend.h"
 #include "lib/matrix/matrix.h"
 #include "lib/method/precond.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* What a solve of a problem of the gallery with a right-hand side of ones came to. */
+/* The result of a solve with a right-hand side of ones. */
 struct solve {
   int64_t memory; /* of the preconditioner */
   karst_result result;
@@ -48,7 +48,7 @@ static double distance(karst_index nx, karst_index ny, const double *x, const do
 }
 
 /* Where a grid is turned, the map of its rows comes on top of the memory: once for the host, once for the kernels.
- * Where it is not, rows have gaps of at most half of what they hold, which is what turning has to save at least. */
+ * Where it is not, gaps take at most half of the memory of the rows, and a turned grid must save at least this. */
 static void check_grid(karst_context *context, const char *problem, karst_index nx, karst_index ny)
 {
   const struct solve narrow = solve(context, problem, nx, ny), wide = solve(context, problem, ny, nx);
@@ -80,9 +80,9 @@ static void grids(karst_context *context)
 
 /* ---- sentences ---- */
 
-/* Makes rrb of a matrix in which the entry of a row and a column is another one. */
-static karst_status make_spoilt(karst_context *context, const char *spec, karst_index row, karst_index column,
-                                double entry, karst_precond **M, karst_matrix **A)
+/* Makes rrb of a matrix with a changed entry. */
+static karst_status make_changed(karst_context *context, const char *spec, karst_index row, karst_index column,
+                                 double entry, karst_precond **M, karst_matrix **A)
 {
   *M = NULL;
   *A = matrix_from(context, spec, 0);
@@ -100,15 +100,15 @@ static void sentences(karst_context *context)
   karst_precond *M;
   karst_index row;
   if (tap_lacks_kernels(context->backend->rrb, "rrb", "sentences")) return;
-  karst_status status = make_spoilt(context, "poisson2d:3x500", 100, 100, -1, &M, &A);
+  karst_status status = make_changed(context, "poisson2d:3x500", 100, 100, -1, &M, &A);
   tap_ok(!status && karst_precond_outcome(M, &row) == KARST_INDEFINITE_PRECOND && row == 100 &&
              strstr(M->explanation, "node (2, 34)"),
          "a pivot: %s", status ? karst_context_error(context) : M->explanation);
   karst_precond_destroy(M);
   karst_matrix_destroy(A);
-  status = make_spoilt(context, "poisson2d:3x500", 100, 103, -2, &M, &A);
+  status = make_changed(context, "poisson2d:3x500", 100, 103, -2, &M, &A);
   tap_ok(status == KARST_ERROR_MATRIX && strstr(karst_context_error(context), "block row 100, node (2, 34)"),
-         "an entry without its image: %s", karst_context_error(context));
+         "an entry that differs from its mirror image: %s", karst_context_error(context));
   karst_precond_destroy(M);
   karst_matrix_destroy(A);
   A = matrix_from(context, "poisson2d:3x500", 0);

@@ -1,6 +1,6 @@
-/* rrb names the node of a pivot that is not positive, whatever its level and its storage, and of an entry that is not
- * finite, and refuses matrices that are not symmetric or not on a two-dimensional grid, and options that do not go
- * together. */
+/* rrb names the node of a pivot that is not positive, on any level and in any storage, and of an entry that is not
+ * finite. It refuses matrices that are not symmetric or not on a two-dimensional grid, and options that exclude each
+ * other. */
 #include "config.h"
 
 #include "lib/backend/backend.h"
@@ -51,7 +51,7 @@ struct fault {
   karst_reason reason;
 };
 
-static void spoil(const karst_matrix *A, karst_index row, const struct fault *fault, double *value)
+static void add_fault(const karst_matrix *A, karst_index row, const struct fault *fault, double *value)
 {
   const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
   for (karst_index k = start[row]; fault->alone && k < start[row + 1]; k++)
@@ -59,7 +59,7 @@ static void spoil(const karst_matrix *A, karst_index row, const struct fault *fa
   value[entry_of(A, row, row)] = fault->diagonal;
 }
 
-/* Spoils each node in turn. Returns whether each is named, and the matrix as it was is factored at last. */
+/* Gives each node a fault in turn. Returns whether rrb names each one, and factors the original matrix at the end. */
 static bool names_each(karst_context *context, const struct rrb_system *system, int levels, const char *option,
                        const char *choice, const struct fault *fault)
 {
@@ -73,7 +73,7 @@ static bool names_each(karst_context *context, const struct rrb_system *system, 
     char node[100];
     const karst_index i = system->cell[q] % system->nx, j = system->cell[q] / system->nx;
     const int level = level_of(i, j);
-    spoil(system->A, q, fault, value);
+    add_fault(system->A, q, fault, value);
     tap_need(context, karst_matrix_update_values(system->A, value), "values");
     tap_need(context, karst_precond_update(M), "update");
     const karst_reason reason = karst_precond_outcome(M, &row);
@@ -135,7 +135,7 @@ static void beyond_float(karst_context *context)
       double *value = values_on_host(system.A);
       karst_precond *M;
       karst_index row = -1;
-      spoil(system.A, 8, &fault, value);
+      add_fault(system.A, 8, &fault, value);
       tap_need(context, karst_matrix_update_values(system.A, value), "values");
       tap_need(context, make(context, system.A, 4, "rrb-precision", single ? "float" : "double", &M), "rrb");
       const karst_reason reason = karst_precond_outcome(M, &row);
@@ -241,6 +241,6 @@ int main(void)
   tap_each_device(beyond_float, "pivots beyond float");
   tap_each_device(not_symmetric, "matrices that are not symmetric");
   tap_each_device(refusals, "refusals");
-  tap_each_device(mixed, "options that do not go together");
+  tap_each_device(mixed, "options that exclude each other");
   return tap_done();
 }

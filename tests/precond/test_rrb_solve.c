@@ -115,7 +115,7 @@ static void others(karst_context *context)
   }
 }
 
-/* Makes the matrix half its diagonal's share larger. */
+/* Multiplies the diagonal by 1.5. */
 static void grow(karst_context *context, karst_matrix *A)
 {
   const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
@@ -129,7 +129,7 @@ static void grow(karst_context *context, karst_matrix *A)
   free(value);
 }
 
-/* New values, with new factors and with the earlier ones, which are no exact elimination then. */
+/* New values, with new factors and with the earlier ones, which are not exact then. */
 static void new_values(karst_context *context)
 {
   static const pairs options = {{"solver", "cg"}, {"rtol", "1e-10"}};

@@ -17,7 +17,7 @@ static karst_solver *make_solver(const struct problem *p, const char *norm, doub
   return problem_solver(p, &settings);
 }
 
-/* Adds 1 to x where it is eliminated. */
+/* Adds 1 to the eliminated elements of x. */
 static void spoil_eliminated(const struct problem *p, int nx)
 {
   double x[LARGEST];
@@ -34,7 +34,7 @@ static void check(const struct problem *p, karst_solver *solver, const char *wha
   const karst_result result = solved(solver, p->b, p->x);
   const double after = tap_residual(p->A, p->b, p->x);
   if (!tap_ok(fabs(after - result.residual) <= 1e-6 * after + 1e-12 && after <= before + 1e-12,
-              "%s: the residual %.3e is told as %.3e, and that of the start is %.3e", what, after, result.residual,
+              "%s: the residual %.3e is reported as %.3e, and that of the start is %.3e", what, after, result.residual,
               before))
     tap_note("%s", karst_solver_explain(solver));
 }
@@ -57,7 +57,7 @@ static void test_few_iterations(karst_context *context)
     }
 }
 
-/* A start that is the solution but for what is eliminated leaves the iteration nothing to gain. */
+/* A start that is the solution but for the eliminated unknowns needs no iteration. */
 static void test_wrong_eliminated(karst_context *context)
 {
   static const struct {
@@ -77,7 +77,7 @@ static void test_wrong_eliminated(karst_context *context)
       check(&p, solver, what);
       spoil_eliminated(&p, problems[s].nx);
       check(&p, solver, what);
-      tap_ok(tap_residual(p.A, p.b, p.x) < 1e-6, "%s: what is eliminated is computed", what);
+      tap_ok(tap_residual(p.A, p.b, p.x) < 1e-6, "%s: the eliminated unknowns are computed", what);
       karst_solver_destroy(solver);
       problem_destroy(&p);
     }
@@ -102,7 +102,7 @@ static void test_not_finite(karst_context *context)
   }
 }
 
-/* The square of a norm that overflows is no norm to compare with. */
+/* A norm whose square overflows. */
 static void test_out_of_range(karst_context *context)
 {
   if (tap_lacks_kernels(context->backend->rrb, "rrb", "out of range")) return;

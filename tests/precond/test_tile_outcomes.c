@@ -1,7 +1,7 @@
-/* Orders by tiles and colours on every device, beyond iluk as it is by default: modified ILU, DILU, ParILU and Jacobi
- * sweeps agree with dense arithmetic in the same order; with enough fill the system is solved as it is in natural
- * order. Singular blocks and NaN are named by the caller's block row, solves end whatever is in r, and solvers that
- * share an analysis find the bits of one alone. */
+/* Orders by tiles and colours on every device, with methods besides the default iluk: modified ILU, DILU, ParILU and
+ * Jacobi sweeps agree with dense arithmetic in the same order; with enough fill the system is solved as it is in
+ * natural order. Singular blocks and NaN are named by the caller's block row, solves end for any r, and solvers that
+ * share an analysis have the bits of one alone. */
 #include "lib/method/precond.h"
 #include "tests/support/problem.h"
 #include "tests/support/tile_reference.h"
@@ -107,9 +107,9 @@ static void exact(karst_context *context)
     }
 }
 
-/* Replaces the diagonal block of a row, and empties the rest of the row, or of its column: then a pivot of zero stays
- * zero in whatever order, after any fill. */
-static void spoil(karst_context *context, karst_matrix *A, karst_index row, bool column, double diagonal)
+/* Replaces the diagonal block of a row, and sets the rest of the row or of its column to 0, so that a pivot of zero
+ * stays zero in any order and with any fill. */
+static void replace(karst_context *context, karst_matrix *A, karst_index row, bool column, double diagonal)
 {
   const int64_t bb = (int64_t)A->block_size * A->block_size;
   double *changed = values_on_host(A);
@@ -146,7 +146,7 @@ static void bad_rows(karst_context *context)
     karst_matrix *A = random_matrix(context, 60, b);
     karst_result result, again;
     double *sound = values_on_host(A);
-    spoil(context, A, row, false, singular ? 0 : NAN);
+    replace(context, A, row, false, singular ? 0 : NAN);
     karst_solver *solver = solver_set_up(context, &settings, A);
     tap_need(context, solve(context, solver, karst_matrix_rows(A), &result, NULL), "solve");
     tap_need(context, karst_matrix_update_values(A, sound), "update");
@@ -162,8 +162,8 @@ static void bad_rows(karst_context *context)
   }
 }
 
-/* Singular blocks are replaced as on the CPU, by what the matrix has where their rows have nothing, else by what is in
- * the row when it is eliminated. */
+/* Singular blocks are replaced as on the CPU: by the largest entry of the matrix if their rows are empty, else by the
+ * entries of the row when it is eliminated. */
 static void shifted(karst_context *context)
 {
   karst_context *cpu = tap_context();
@@ -173,7 +173,7 @@ static void shifted(karst_context *context)
     karst_matrix *A = random_matrix(context, 40, b);
     const int64_t n = karst_matrix_rows(A);
     settings.shift = 0.5;
-    spoil(context, A, (karst_index)tap_random_index(40), c >= 9, 0);
+    replace(context, A, (karst_index)tap_random_index(40), c >= 9, 0);
     karst_matrix *copy = matrix_copied(cpu, A);
     struct tile_system here = tile_system_make(context, &settings, A), there = tile_system_make(cpu, &settings, copy);
     double *r = random_on_host(n), *z = tile_apply(&here, r), *expected = tile_apply(&there, r);
@@ -191,7 +191,7 @@ static void shifted(karst_context *context)
   karst_context_destroy(cpu);
 }
 
-/* Solves end whatever r has: NaN of several payloads and infinities, in one unknown or in all. */
+/* Solves end for an r with NaN of several payloads or infinities, in one unknown or in all. */
 static void not_finite(karst_context *context)
 {
   static const uint64_t bits[] = {UINT64_MAX, UINT64_C(0x7ff8000000000000), UINT64_C(0xffffffff00000001),
@@ -204,21 +204,21 @@ static void not_finite(karst_context *context)
     karst_matrix *A = pattern_random_matrix(context, &grid, b, 1.5);
     const int64_t n = karst_matrix_rows(A);
     struct tile_system s = tile_system_make(context, &settings, A);
-    double *r = random_on_host(n), *spoiled = tap_memory(n, sizeof *spoiled), *before = tile_apply(&s, r);
+    double *r = random_on_host(n), *changed = tap_memory(n, sizeof *changed), *before = tile_apply(&s, r);
     bool through = true;
     for (int c = 0; c < 8; c++) {
       const int64_t at = tap_random_index(n);
-      memcpy(spoiled, r, (size_t)n * sizeof *r);
-      for (int64_t i = c < 4 ? at : 0; i < (c < 4 ? at + 1 : n); i++) memcpy(&spoiled[i], &bits[c % 4], sizeof *bits);
-      double *z = tile_apply(&s, spoiled);
+      memcpy(changed, r, (size_t)n * sizeof *r);
+      for (int64_t i = c < 4 ? at : 0; i < (c < 4 ? at + 1 : n); i++) memcpy(&changed[i], &bits[c % 4], sizeof *bits);
+      double *z = tile_apply(&s, changed);
       through = through && !isfinite(z[at]);
       free(z);
     }
     double *after = tile_apply(&s, r);
     tap_ok(through && memcmp(before, after, (size_t)n * sizeof *after) == 0,
-           "b = %d: NaN and infinity come through and leave nothing behind", b);
+           "b = %d: NaN and infinity reach z, and do not affect the next solve", b);
     free(r);
-    free(spoiled);
+    free(changed);
     free(before);
     free(after);
     free(cell);
@@ -228,7 +228,7 @@ static void not_finite(karst_context *context)
   }
 }
 
-/* No rows; and trisolve tiles where the order has no tiles. */
+/* A matrix of no rows, and trisolve tiles with an order without tiles. */
 static void refusals(karst_context *context)
 {
   tap_settings settings = settings_of("iluk", "tiles", 0, 1);

@@ -1,6 +1,6 @@
 /* Triangular solves by tiles, on every device: M^-1 r of iluk and dilu in an order by tiles or colours agrees with
  * dense arithmetic in that order, for random patterns, grids, long rows and none, block sizes, levels and tile sizes.
- * The bits are the same each time, also after an update with the same values; NaNs come through. */
+ * The bits are the same each time, also after an update with the same values. A NaN in r gives one in z. */
 #include "lib/method/precond.h"
 #include "tests/support/problem.h"
 #include "tests/support/tile_reference.h"
@@ -148,7 +148,8 @@ static void not_finite(karst_context *context)
     double *spoiled = tile_apply(&s, r);
     r[at] = keep;
     double *after = tile_apply(&s, r);
-    tap_ok(isnan(spoiled[at]) && is_same(n, before, after), "b = %d: a NaN comes through and leaves nothing behind", b);
+    tap_ok(isnan(spoiled[at]) && is_same(n, before, after),
+           "b = %d: a NaN reaches z, and does not affect the next solve", b);
     free(r);
     free(before);
     free(spoiled);
@@ -159,7 +160,7 @@ static void not_finite(karst_context *context)
   pattern_free(&grid);
 }
 
-/* What a CPU makes of r in the order that a system has on its device, for a CPU colours tiles otherwise. */
+/* Returns M^-1 r of the CPU in the order of a system on its device, because a CPU colours tiles otherwise. */
 static double *expect_of_cpu(karst_context *cpu, const struct tile_system *s, tap_settings settings, const double *r)
 {
   karst_matrix *copy = matrix_copied(cpu, s->system.matrix);

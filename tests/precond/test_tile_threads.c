@@ -1,6 +1,6 @@
 /* Sweeps and factorizations by tiles on a CPU with threads. In a schedule that is made from tiles each row is in one
- * run, whose dependencies are in lower levels; its runs are tiles. M^-1 r of iluk and dilu has the same bits for any
- * number of threads, those of one thread, which takes the rows as they come. */
+ * run, whose dependencies are in lower levels; its runs are tiles. M^-1 r of iluk and dilu has the bits of one thread,
+ * which takes the rows in order, for any number of threads. */
 #include "tests/support/failing_allocator.h"
 #include "lib/method/precond.h"
 #include "tests/support/schedules.h"
@@ -215,7 +215,7 @@ int main(void)
   if (strstr(karst_build_features(), "OpenMP"))
     bits(context);
   else
-    tap_skip("built without OpenMP", "threads find the bits of one");
+    tap_skip("built without OpenMP", "threads have the bits of one");
   struct pattern large = pattern_grid(24, 20, 20), small = pattern_grid(3, 3, 3);
   struct sorted parallel = sort_rows(context, &large, 64, 0), serial = sort_rows(context, &small, 7, 0);
   fail_each_allocation(run_schedules, &parallel, "schedule of tiles");

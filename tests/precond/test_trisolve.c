@@ -163,7 +163,7 @@ static void not_finite(karst_context *context)
       }
       double *after = applied(P, r);
       tap_ok(all && memcmp(before, after, (size_t)n * sizeof *after) == 0,
-             "b = %d, %s: a NaN comes through and leaves nothing behind", b, kinds[kind]);
+             "b = %d, %s: a NaN reaches z, and does not affect the next solve", b, kinds[kind]);
       free(r);
       free(before);
       free(after);
@@ -183,13 +183,13 @@ static void replace(karst_matrix *A, karst_index row, double diagonal)
   free(block);
 }
 
-enum spoiled { SINGULAR, NOT_A_NUMBER, SHIFTED };
-static const char *const spoiled_name[] = {"singular", "NaN", "shift"};
+enum fault { SINGULAR, NOT_A_NUMBER, SHIFTED };
+static const char *const fault_name[] = {"singular", "NaN", "shift"};
 
 /* Two rows have bad blocks: the reason and the first row, or the number of replaced blocks, is that of the CPU. Then
  * the values are sound again. */
 static void check_bad(karst_context *context, karst_matrix *A, int level, karst_index at, karst_index other,
-                      enum spoiled how)
+                      enum fault how)
 {
   karst_matrix *sound = matrix_copied(cpu, A);
   const double shift = how == SHIFTED ? 0.5 : 0;
@@ -212,7 +212,7 @@ static void check_bad(karst_context *context, karst_matrix *A, int level, karst_
   karst_reason expected = karst_precond_outcome(reference, &expected_row);
   const double shifted = tap_precond_number(P, "shifted"), expected_shifted = tap_precond_number(reference, "shifted");
   tap_ok(reason == expected && row == expected_row && shifted >= 0 && shifted == expected_shifted,
-         "b = %d, %s: %s in block row %lld and %.0f replaced, as on the CPU (%s, %lld, %.0f)", b, spoiled_name[how],
+         "b = %d, %s: %s in block row %lld and %.0f replaced, as on the CPU (%s, %lld, %.0f)", b, fault_name[how],
          karst_reason_text(reason), (long long)row, shifted, karst_reason_text(expected), (long long)expected_row,
          expected_shifted);
   tap_need(context, karst_matrix_update_values(A, sound->value), "update");
@@ -238,7 +238,7 @@ static void bad_blocks(karst_context *context)
     for (int how = SINGULAR; how <= SHIFTED; how++) {
       karst_matrix *A = tap_random_matrix(context, 90, sizes[s], 3, 2);
       karst_index at = (karst_index)tap_random_index(90);
-      check_bad(context, A, 1, at, (at + 31) % 90, (enum spoiled)how);
+      check_bad(context, A, 1, at, (at + 31) % 90, (enum fault)how);
       karst_matrix_destroy(A);
     }
 }
@@ -269,7 +269,7 @@ static void large_levels(karst_context *context)
   for (int how = SINGULAR; how <= SHIFTED; how++) {
     karst_matrix *A = pattern_random_matrix(context, &cliques, 1, 1.5);
     karst_index at = (karst_index)tap_random_index(CLIQUES - 1) * SIZE + (karst_index)tap_random_index(SIZE - 1);
-    check_bad(context, A, 0, at, at + SIZE, (enum spoiled)how);
+    check_bad(context, A, 0, at, at + SIZE, (enum fault)how);
     karst_matrix_destroy(A);
   }
   pattern_free(&cliques);

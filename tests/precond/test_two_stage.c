@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* z by public calls alone, from both stages and the product with A. */
+/* Computes z by public calls from both stages and the product with A. */
 static void compose(karst_context *context, const karst_matrix *A, const karst_precond *const stage[2],
                     const karst_vector *r, karst_vector *z)
 {
@@ -31,7 +31,7 @@ static double difference(karst_context *context, karst_vector *x, const karst_ve
   return gap / norm;
 }
 
-/* Rounding of a product apart, which a GPU may fuse otherwise, both do the same operations. */
+/* Both do the same operations, but a GPU may fuse a product otherwise, which changes its rounding. */
 static const double tolerance = 1e-14;
 
 static void test_composition(karst_context *context, const char *gallery, int b)
@@ -66,7 +66,7 @@ static void test_composition(karst_context *context, const char *gallery, int b)
   for (int i = 0; i < 2; i++) tap_need(context, karst_precond_get_info(stage[i], &part[i]), "info");
   tap_ok(info.factor_entries == part[0].factor_entries + part[1].factor_entries &&
              info.memory > part[0].memory + part[1].memory,
-         "it holds what both hold");
+         "its memory and entries are those of both stages");
   for (int i = 0; i < 2; i++) karst_precond_destroy(stage[i]);
   karst_precond_destroy(M);
   karst_vector_destroy(r);
@@ -169,7 +169,7 @@ static void test_outcome(karst_context *context)
   }
 }
 
-/* What a stage has to add about its outcome reaches the solver. The matrix of one row is not positive. */
+/* A stage's explanation of its outcome reaches the solver. The matrix of one row is not positive. */
 static void test_explanation(karst_context *context)
 {
   static const karst_index start[] = {0, 1}, column[] = {0};
@@ -189,7 +189,7 @@ static void test_explanation(karst_context *context)
   problem_destroy(&p);
 }
 
-/* A stage of the program's: z = r / 2, in turns z = r where it varies. */
+/* A stage of the program's: z = r / 2, or in turns z = r if it varies. */
 static struct {
   int varies, fail, calls;
 } own;
@@ -231,14 +231,14 @@ static void test_own_stage(karst_context *context)
   karst_solver_info info;
   tap_need(context, karst_precond_get_info(M, &info), "info");
   tap_ok(info.factor_entries == 1000 + karst_matrix_blocks(A) && info.memory > 1000000 && info.memory < 2000000,
-         "what it takes in its update counts");
+         "memory and entries of its update are counted");
   karst_precond_destroy(M);
   own.varies = 1;
   karst_status status = solve(context, A, pairs, &result);
   tap_ok(status == KARST_ERROR_OPTION && strstr(karst_context_error(context), "two-stage varies"),
          "it varies if a stage does: %s", karst_context_error(context));
   tap_need(context, solve(context, A, flexible, &result), "solve");
-  tap_ok(result.reason == KARST_CONVERGED_RTOL, "and fgmres takes it");
+  tap_ok(result.reason == KARST_CONVERGED_RTOL, "and fgmres accepts it");
   own.varies = 0;
   own.fail = 1;
   status = solve(context, A, pairs, &result);
@@ -248,8 +248,8 @@ static void test_own_stage(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* A method of the program's that hands all to a preconditioner inside, made in the first update: its matrix has values
- * then. */
+/* A method of the program's that calls an inner preconditioner. The first update makes it, because the matrix has
+ * values then. */
 static karst_status through_update(karst_precond *p)
 {
   karst_options *const *inner = karst_precond_settings(p);
@@ -292,7 +292,7 @@ static void test_through(karst_context *context)
     karst_solver_destroy(solver);
   }
   tap_ok(results[0].reason == KARST_CONVERGED_RTOL && results[0].iterations == results[1].iterations,
-         "a method with a preconditioner inside is that one: %d iterations and %d", results[0].iterations,
+         "a method takes the iterations of its inner preconditioner: %d and %d", results[0].iterations,
          results[1].iterations);
   problem_destroy(&p);
 }
@@ -311,7 +311,7 @@ static void test_report_of_failure(karst_context *context)
   karst_index row;
   tap_ok(before >= 0 && karst_precond_outcome(M, &row) == KARST_SINGULAR_BLOCK && row == 1 &&
              tap_precond_number(M, "second_shifted") < 0,
-         "what the second stage found in an earlier update is forgotten");
+         "the second stage's values of an earlier update are not reported");
   karst_precond_destroy(M);
   karst_matrix_destroy(A);
 }
