@@ -43,7 +43,7 @@ static bool is_symmetric(const karst_matrix *matrix)
   karst_index n = karst_matrix_block_rows(matrix);
   const karst_index *row_start = karst_matrix_row_start(matrix), *column = karst_matrix_column(matrix);
   const double *value = karst_matrix_value(matrix);
-  karst_index *next = calloc((size_t)n, sizeof *next); /* entries of each row met as transposed ones */
+  karst_index *next = calloc((size_t)n, sizeof *next); /* entries of each row that have a mirror image */
   bool symmetric = next != NULL;
   for (karst_index i = 0; i < n && symmetric; i++)
     for (karst_index k = row_start[i]; k < row_start[i + 1] && symmetric; k++) {
@@ -81,7 +81,7 @@ static void test_entry(karst_context *context, const entry *e)
   }
   if (strcmp(e->name, "rajat01") == 0) {
     tap_ok(status == KARST_ERROR_FORMAT && !matrix && strstr(karst_context_error(context), "pattern without values"),
-           "%s: refused for lack of values", e->name);
+           "%s: refused because it has no values", e->name);
     return;
   }
   tap_need(context, status, e->name);
@@ -107,7 +107,7 @@ static void test_blocks(karst_context *context)
   tap_ok(karst_matrix_block_size(matrix) == 3 && karst_matrix_block_rows(matrix) == 3 &&
              karst_matrix_blocks(matrix) == 7 && dense[0] == 1.63148e-07 && dense[9] == 0.126774 &&
              dense[80] == 13.3423,
-         "matr33: blocks of 3 without being asked");
+         "matr33: blocks of 3 from its header");
   free(dense);
   karst_matrix_destroy(matrix);
   path = tap_matrix_path("rhs3.txt");
@@ -123,7 +123,7 @@ int main(void)
   const char *index = tap_matrix_path("INDEX.tsv");
   FILE *stream = index ? fopen(index, "r") : NULL;
   if (!stream) {
-    tap_skip_all("the real matrices are absent; KARST_MATRICES can say where they are");
+    tap_skip_all("the real matrices are absent; KARST_MATRICES names their folder");
     return 0;
   }
   karst_context *context = tap_context();

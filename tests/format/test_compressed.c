@@ -1,5 +1,5 @@
-/* Compressed files and archives are read as other readers read them: gzip with zeros behind its last member, xz, zstd
- * and bzip2, archives with names that are not ASCII, texts with a byte order mark, and Karst's binary form in all. */
+/* Compressed files and archives of other programs are read: gzip with zeros behind its last member, xz, zstd and bzip2,
+ * archives with names that are not ASCII, texts with a byte order mark, and Karst's binary form in all. */
 #include "config.h"
 
 #include "tests/support/problem.h"
@@ -62,7 +62,7 @@ static void test_padding(karst_context *context)
     tap_ok(is_diagonal(context, tap_write("padded.mtx.gz", bytes, size + counts[i])), "gzip and %d zeros", counts[i]);
     bytes[size + counts[i]] = 'x';
     refuse_matrix(context, tap_write("padded.mtx.gz", bytes, size + counts[i] + 1), KARST_ERROR_FORMAT,
-                  "other bytes follow the zeros", "and something behind them");
+                  "other bytes follow the zeros", "and bytes behind the zeros");
     bytes[size + counts[i]] = 0;
   }
   /* Two members, as cat makes them, and zeros behind both: the header in one, the entries in the other. */
@@ -89,10 +89,10 @@ static void test_binary(karst_context *context)
   tap_ok(karst_matrix_blocks(read) == karst_matrix_blocks(matrix) && karst_matrix_block_size(read) == 3 &&
              memcmp(karst_matrix_value(read), karst_matrix_value(matrix), values * sizeof(double)) == 0 &&
              !karst_matrix_get_grid(read, &grid) && grid.size[0] == 3 && grid.size[2] == 2,
-         "and read again, known by its content, with its grid");
+         "and is recognised by its content and read with its grid");
   karst_matrix_destroy(read);
   refuse_matrix(context, tap_write("cut.kbsr.gz", bytes, size / 2), KARST_ERROR_FORMAT, "too early", "cut short");
-  /* What is in it, with a byte more, or without the last. */
+  /* The same content with a byte more, or without its last byte. */
   tap_need(context, karst_matrix_write(matrix, tap_scratch("k.kbsr")), "write");
   long plain = slurp(tap_scratch("k.kbsr"), bytes, sizeof bytes - 1);
   bytes[plain] = 0;
@@ -119,7 +119,7 @@ static void test_binary(karst_context *context)
 }
 #endif
 
-/* One file compressed by another program than gzip, whole and cut short. */
+/* A file that a program other than gzip has compressed, whole and cut short. */
 static void check_filter(karst_context *context, const char *ending, const unsigned char *bytes, size_t size)
 {
   char name[32];
@@ -149,7 +149,7 @@ static void check_filter(karst_context *context, const char *ending, const unsig
   }
 }
 
-/* A matrix file may begin with the letters of bzip2: as a name of a picture, "BZh", it is no number. */
+/* A text may begin with the letters of bzip2, "BZh", and is then no number. */
 static void test_letters(karst_context *context)
 {
   refuse_matrix(context, tap_write("letters", "BZh9 is no matrix\n", -1), KARST_ERROR_FORMAT, "unknown format",

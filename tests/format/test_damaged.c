@@ -1,6 +1,5 @@
-/* Damaged files are refused with a sentence, or read if they happen to be valid; nothing crashes. The damage is one
- * changed field in Karst's binary form, compressed files and archives cut short or altered, or bytes changed at
- * random. */
+/* Damaged files are refused with an error, or read if they are still valid; nothing crashes. The damage is one changed
+ * field in Karst's binary form, compressed files and archives cut short or altered, or bytes changed at random. */
 #include "config.h"
 
 #include "tests/support/refusal.h"
@@ -102,7 +101,7 @@ static void test_compressed(karst_context *context)
                 "two bytes of gzip");
   packed[size] = 'x';
   refuse_matrix(context, tap_write("bad.mtx.gz", packed, size + 1), KARST_ERROR_FORMAT, "compressed data",
-                "gzip with something behind");
+                "gzip with bytes behind it");
   packed[size - 6] ^= 1; /* a byte of the check sum */
   refuse_matrix(context, tap_write("bad.mtx.gz", packed, size), KARST_ERROR_FORMAT, "compressed data are damaged",
                 "gzip with a wrong check sum");
@@ -134,7 +133,7 @@ static void test_archives(karst_context *context)
   refuse_matrix(context, path, KARST_ERROR_FORMAT, "no member NAME/NAME.mtx", "an archive without a matrix");
   refuse_vector(context, path, KARST_ERROR_FORMAT, "is an archive", "an archive for a vector");
   tap_ok(karst_vector_read_beside(context, path, &vector) == KARST_SUCCESS && !vector,
-         "an archive without a right-hand side has none");
+         "an archive without a right-hand side gives none");
   size = add_member(tar, "m/m.mtx", GENERAL "1 1 1\n1 1 one\n");
   refuse_matrix(context, tap_write("bad.tar", tar, size), KARST_ERROR_FORMAT, "(m.mtx), line 3: the value 'one'",
                 "a wrong entry in an archive");

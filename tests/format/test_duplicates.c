@@ -1,5 +1,5 @@
-/* Entries of one row and column in a matrix file are added up, in the order of the file and to the last bit, in every
- * format that can have them, and a note counts them; or they are refused with the line of the second. */
+/* Repeated entries of a matrix file are added up in the order of the file, to the last bit, in every format that can
+ * have them, and a note counts them. With the rule to refuse them, the error has the line of the second. */
 #include "config.h"
 
 #include "tests/support/cli.h"
@@ -23,8 +23,8 @@ static void keep(void *user, karst_message_kind kind, const char *text)
     snprintf(note, sizeof note, "%s", text);
 }
 
-/* Returns the count that the note of the last file has; 0 where there was none. */
-static long long told(void)
+/* Returns the count of the last file's note; 0 if there was no note. */
+static long long repeats_noted(void)
 {
   const char *number = strstr(note, ": ");
   return number ? strtoll(number + 2, NULL, 10) : 0;
@@ -46,7 +46,7 @@ static void reads(karst_context *context, const char *path, bool stored, int blo
   bool same = true;
   for (int64_t j = 0; j < n; j++)
     for (int64_t i = 0; i < n; i++) same = same && memcmp(&got[i + j * size], &dense[i + j * n], sizeof *got) == 0;
-  tap_ok(same && told() == repeats, "%s: %lld repeats", what, told());
+  tap_ok(same && repeats_noted() == repeats, "%s: %lld repeats", what, repeats_noted());
   free(got);
   karst_matrix_destroy(A);
 }
@@ -72,7 +72,7 @@ static void test_order(karst_context *context)
            karst_matrix_read(context, tap_write("d.mtx", GENERAL "2 2 4\n1 1 1\n2 1 -0.0\n2 2 2\n2 2 -1\n", -1), 0, &A),
            "read");
   tap_ok(memcmp(&karst_matrix_value(A)[1], &negative[1], sizeof(double)) == 0 && karst_matrix_blocks(A) == 3,
-         "an entry beside them keeps its sign of zero");
+         "a single entry keeps its sign of zero");
   karst_matrix_destroy(A);
 }
 
@@ -112,7 +112,7 @@ static void test_random(karst_context *context)
   }
 }
 
-/* PETSc's rows, in their order too: 1e16 + 1 - 1e16 in a row of three entries and one more. */
+/* PETSc's rows are added in the file's order, too: 1e16 + 1 - 1e16 in a row of three entries and one more. */
 static void test_petsc(karst_context *context)
 {
   static const double value[] = {1e16, 5, 1, -1e16, 7};
@@ -160,7 +160,7 @@ static void test_refused(karst_context *context)
          "another rule, and no context");
   tap_need(context, karst_context_set_duplicates(context, KARST_DUPLICATES_REFUSE), "refuse");
   refuse_matrix(context, tap_write("d.mtx", GENERAL "2 2 3\n1 2 1\n\n2 2 1\n\n1 2 4\n", -1), KARST_ERROR_FORMAT,
-                "line 7: the entry (1, 2) is repeated", "an entry twice, where that is asked for");
+                "line 7: the entry (1, 2) is repeated", "a repeated entry with the rule to refuse it");
   refuse_matrix(context, tap_write("d.mtx", SYMMETRIC "2 2 3\n2 1 1\n1 1 1\n2 1 1\n", -1), KARST_ERROR_FORMAT,
                 "line 5: the entry (2, 1) is repeated", "a symmetric one");
   refuse_matrix(context, tap_write("d.txt", "1 1 1\n2 1 1\n1 1 2\n", -1), KARST_ERROR_FORMAT,
@@ -197,7 +197,7 @@ static void test_commands(void)
   const struct cli_run *run = CLI_RUN("solve", path);
   tap_ok(run->status == 0 && strstr(run->err, "note: ") &&
              strstr(run->err, ": 3 entries have the row and column of an earlier one"),
-         "solve adds them up and says how many");
+         "solve adds them up and reports their number");
   run = CLI_RUN("solve", path, "--quiet");
   tap_ok(run->status == 0 && !run->err[0], "and says nothing with --quiet");
   run = CLI_RUN("solve", path, "--duplicates", "refuse");

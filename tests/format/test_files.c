@@ -1,5 +1,5 @@
-/* Small files give the dense arrays and vectors that are written out here, numbers are read as strtod reads them, and a
- * right-hand side is found beside its matrix. */
+/* Small files give the arrays and vectors in this test, numbers are read as by strtod, and a right-hand side is found
+ * beside its matrix. */
 #include "config.h"
 
 #include "tests/support/problem.h"
@@ -142,7 +142,7 @@ static void test_numbers(void)
   tap_ok(same, "numbers at the limits of double precision are read as strtod reads them");
 }
 
-/* Numbers in files may be as Fortran prints them; those of options may not, for programs read those with strtod. */
+/* Numbers in files may have Fortran's form; those of options may not, because programs read them with strtod. */
 static void test_fortran(void)
 {
   const char *const texts[][2] = {{"1.5D+03", "1.5e3"},
@@ -165,7 +165,7 @@ static void test_fortran(void)
     tap_ok(!karst_parse_fortran(wrong[i], &parsed), "%s is no number", wrong[i]);
   }
   double parsed;
-  tap_ok(!karst_parse_real("1D3", &parsed) && !karst_parse_real("1-103", &parsed), "nor are they outside files");
+  tap_ok(!karst_parse_real("1D3", &parsed) && !karst_parse_real("1-103", &parsed), "options refuse Fortran's form");
 }
 
 static bool holds(const karst_vector *vector, int64_t length, const double *expected)
@@ -202,7 +202,7 @@ static void test_beside(karst_context *context)
   karst_vector *vector;
   tap_write("alone.mtx", GENERAL "1 1 1\n1 1 1\n", -1);
   tap_ok(karst_vector_read_beside(context, tap_scratch("alone.mtx"), &vector) == KARST_SUCCESS && !vector,
-         "no vector beside a matrix is no error");
+         "a matrix without a vector beside it is valid");
   tap_write("pair.mtx", GENERAL "1 1 1\n1 1 1\n", -1);
   tap_write("pair.txt", "1\n", -1);
   tap_write("pair_b.mtx", "7\n", -1);
@@ -211,7 +211,7 @@ static void test_beside(karst_context *context)
   karst_vector_destroy(vector);
   tap_need(context, karst_vector_read_beside(context, tap_scratch("pair.txt"), &vector), "beside");
   tap_ok(holds(vector, 1, &value) && strcmp(karst_vector_source(vector), tap_scratch("pair_b.mtx")) == 0,
-         "NAME_b.mtx is found beside NAME.txt, and its source is known");
+         "NAME_b.mtx is found beside NAME.txt, and its source is reported");
   karst_vector_destroy(vector);
   tap_write("wrong.mtx", GENERAL "1 1 1\n1 1 1\n", -1);
   tap_write("wrong_b.mtx", "seven\n", -1);
@@ -241,7 +241,7 @@ static int count_files(const char *folder)
   return count;
 }
 
-/* Writes to a path in a child process whose files may have 100 bytes; returns whether that failed as it must. */
+/* Writes to a path in a child process whose files may have 100 bytes; returns whether it failed as expected. */
 static bool fails_when_full(const karst_vector *vector, const char *path)
 {
   int status = -1;
@@ -266,26 +266,26 @@ static void test_failed_write(karst_context *context)
   snprintf(path, sizeof path, "%s/x.mtx", folder);
   snprintf(linked, sizeof linked, "%s/link", folder);
   mkdir(folder, 0777);
-  tap_ok(fails_when_full(vector, path) && count_files(folder) == 0, "a new file that cannot be finished is not there");
+  tap_ok(fails_when_full(vector, path) && count_files(folder) == 0, "a new file that cannot be finished is removed");
   FILE *stream = fopen(path, "w");
   if (stream) fputs(before, stream);
   if (stream) fclose(stream);
   chmod(path, 0640);
   bool failed = fails_when_full(vector, path);
   text[slurp(path, text, sizeof text - 1)] = '\0';
-  tap_ok(failed && strcmp(text, before) == 0 && count_files(folder) == 1, "a file that is there stays as it was");
+  tap_ok(failed && strcmp(text, before) == 0 && count_files(folder) == 1, "an existing file stays as it was");
   tap_need(context, karst_vector_fill(vector, NAN), "NaN");
   failed = karst_vector_write(vector, path) == KARST_ERROR_ARGUMENT;
   text[slurp(path, text, sizeof text - 1)] = '\0';
-  tap_ok(failed && strcmp(text, before) == 0, "also where the vector is refused");
+  tap_ok(failed && strcmp(text, before) == 0, "also if the vector is refused");
   tap_need(context, karst_vector_fill(vector, 1), "ones");
   tap_ok(!karst_vector_write(vector, path) && stat(path, &file) == 0 && file.st_size > 1000 &&
              (file.st_mode & 0777) == 0640 && count_files(folder) == 1,
-         "a whole file takes the place and the permissions of the old one");
+         "a complete file replaces the old one and keeps its permissions");
   failed = symlink("x.mtx", linked) != 0 || karst_vector_write(vector, linked) || !fails_when_full(vector, linked);
   tap_ok(!failed && lstat(linked, &file) == 0 && S_ISLNK(file.st_mode), "a link stays a link");
   tap_ok(karst_vector_write(vector, "") == KARST_ERROR_FILE && karst_vector_write(vector, folder) == KARST_ERROR_FILE,
-         "neither an empty path nor a folder is written to");
+         "an empty path and a folder are refused");
   unlink(linked);
   unlink(path);
   rmdir(folder);

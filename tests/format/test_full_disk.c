@@ -1,5 +1,5 @@
-/* test_full_disk.c - the commands where a file may grow no more, as by ulimit -f or on a full disk: each ends with a
- * sentence and a status, not by a signal, and what was there before is there still. */
+/* test_full_disk.c - the commands at a limit of file sizes, as by ulimit -f, or on a full disk. Each ends with an error
+ * and a status, not by a signal, and keeps the earlier files. */
 #include "config.h"
 
 #include "tests/support/cli.h"
@@ -16,8 +16,8 @@ enum { PATH_SIZE = 512 };
 static char folder[PATH_SIZE];
 static struct rlimit known;
 
-/* Lets files have so many bytes at most; 0: as many as before. solve needs 1024: LLVM's OpenMP begins with a file of
- * shared memory of that size. */
+/* Limits files to so many bytes; 0: the limit of before. solve needs 1024: LLVM's OpenMP begins with a file of shared
+ * memory of that size. */
 static void limit(rlim_t bytes)
 {
   struct rlimit small = known;
@@ -33,7 +33,7 @@ static bool holds(const char *path, const char *text, size_t length)
   return same;
 }
 
-/* How many files of the scratch folder have a name that begins so. */
+/* Returns the number of files in the scratch folder with this beginning of their names. */
 static int count(const char *begin)
 {
   int files = 0;
@@ -44,7 +44,7 @@ static int count(const char *begin)
   return files;
 }
 
-/* The run has failed with one sentence about the file, which holds "kept" still. */
+/* Checks that the run has failed with one sentence about the file, which still holds "kept". */
 static void expect(const struct cli_run *run, const char *path, const char *what)
 {
   limit(0);
@@ -59,15 +59,15 @@ static void test_solve(void)
   snprintf(path, sizeof path, "%s", tap_write("solution.mtx", "kept", -1));
   limit(1024);
   expect(CLI_RUN("solve", "poisson2d:30x30", "--precond=jacobi", "--solver=gmres", "--quiet", "--solution", path), path,
-         "a solution for which there is no room");
+         "no room for a solution");
   snprintf(path, sizeof path, "%s", tap_scratch("history.txt"));
   limit(1024);
   const struct cli_run *run =
       CLI_RUN("solve", "poisson2d:30x30", "--precond=jacobi", "--solver=gmres", "--quiet", "--history", path);
   limit(0);
-  tap_ok(run->status == 2 && strstr(run->err, path), "a history for which there is no room: %s", run->err);
+  tap_ok(run->status == 2 && strstr(run->err, path), "no room for a history: %s", run->err);
   if (system("command -v gnuplot >/dev/null 2>&1") != 0) { // NOLINT(cert-env33-c): a fixed command
-    tap_skip("gnuplot is not there", "pictures");
+    tap_skip("gnuplot is not available", "pictures");
     return;
   }
   static const rlim_t most[] = {1024, 4096};
@@ -76,13 +76,13 @@ static void test_solve(void)
     snprintf(path, sizeof path, "%s", tap_write("picture.svg", "kept", -1));
     limit(most[i / 2]);
     run = CLI_RUN("solve", "poisson2d:30x30", "--precond=jacobi", "--solver=gmres", "--quiet", options[i % 2], path);
-    const bool told = strstr(run->err, "is the disk full") || strstr(run->err, "File too large");
-    expect(run, path, "a picture for which there is no room");
-    tap_ok(told, "which says why: %s", run->err);
+    const bool explained = strstr(run->err, "is the disk full") || strstr(run->err, "File too large");
+    expect(run, path, "no room for a picture");
+    tap_ok(explained, "the error says why: %s", run->err);
   }
 }
 
-/* A matrix never stands beside the right-hand side of another. */
+/* A matrix is never beside the right-hand side of another one. */
 static void test_convert(void)
 {
   static char matrix[1 << 20], rhs[1 << 20];
@@ -106,8 +106,9 @@ static void test_convert(void)
       const bool stays = holds(path, matrix, length), rhs_stays = holds(beside, rhs, rhs_length);
       tap_ok(done ? !stays && !rhs_stays
                   : run->status == 2 && cli_is_one_sentence(run, "convert") && stays && rhs_stays,
-             "%s and its right-hand side change both or none, with %ld bytes: %s", names[i], (long)most, run->err);
-      tap_ok(count("o_b.mtx") == 1 && !strstr(run->err, "o_b.mtx."), "and no draft is left or named");
+             "%s and its right-hand side change together or not at all, with %ld bytes: %s", names[i], (long)most,
+             run->err);
+      tap_ok(count("o_b.mtx") == 1 && !strstr(run->err, "o_b.mtx."), "and no temporary file is left or named");
       if (done) break;
     }
     unlink(path);
@@ -127,12 +128,11 @@ static void test_tables(void)
   for (int i = 0; i < 3; i++) {
     snprintf(path, sizeof path, "%s", tap_write("table", "kept", -1));
     limit(256);
-    expect(CLI_RUN("compare", "--tables-only", "--results", results, options[i], path), path,
-           "a table for which there is no room");
+    expect(CLI_RUN("compare", "--tables-only", "--results", results, options[i], path), path, "no room for a table");
   }
 }
 #else
-static void test_tables(void) { tap_skip("built without jansson", "tables for which there is no room"); }
+static void test_tables(void) { tap_skip("built without jansson", "no room for tables"); }
 #endif
 
 int main(void)

@@ -10,7 +10,7 @@
 
 static const karst_index map[] = {4, 0, 7, 2, 3, 11, 6, 5}; /* from 8 block rows to 3x2x2 cells */
 
-static char message[500]; /* the last message of the context that stores messages */
+static char message[500]; /* the last message of the context */
 
 static void keep_message(void *user, karst_message_kind kind, const char *text)
 {
@@ -46,7 +46,7 @@ static void test_trips(karst_context *context)
     karst_matrix_destroy(read);
     read = pass(context, A, "grid.mtx", 0);
     tap_ok(has_grid(read, 0, 0, 0, NULL) && strstr(message, "only .kbsr files can hold a map"),
-           "b = %d: not through .mtx, which a note says: %s", sizes[i], message);
+           "b = %d: a note says that .mtx has no map: %s", sizes[i], message);
     karst_matrix_destroy(read);
     karst_matrix_destroy(A);
   }
@@ -67,7 +67,7 @@ static void test_padded(karst_context *context)
     read = pass(context, A, files[i], 1);
     tap_ok(has_grid(read, 0, 0, 0, NULL) &&
                strstr(message, "the grid is ignored, because its cells are not blocks of size 1"),
-           "a note says where its scalar rows are read: %s", message);
+           "a note says that a reader of scalar rows ignores the grid: %s", message);
     karst_matrix_destroy(read);
   }
   karst_matrix_destroy(scalar);
@@ -87,13 +87,13 @@ static void test_text(karst_context *context)
       {"%%KARST   Grid\t3  2\t 1  \n", 0, {3, 2, 1}, "in any spelling"},
       {"% ISTL_STRUCT blocked 2 2\n%%karst grid 1 3 1\n", 0, {1, 3, 1}, "with a block size"},
       {"%%karst grid 1 3 1\n% ISTL_STRUCT blocked 2 2\n", 0, {1, 3, 1}, "before the block size"},
-      {"%%karst grid 2 1 1\n", 3, {2, 1, 1}, "with a block size that is asked for"},
-      {"%%karst grid 2 1 1\n", 0, {0, 0, 0}, "without one it is no grid"},
-      {"%%karst grid 6 1 1\n", 2, {0, 0, 0}, "nor with another one"},
+      {"%%karst grid 2 1 1\n", 3, {2, 1, 1}, "with the caller's block size"},
+      {"%%karst grid 2 1 1\n", 0, {0, 0, 0}, "without it there is no grid"},
+      {"%%karst grid 6 1 1\n", 2, {0, 0, 0}, "nor with another block size"},
       {"%karst grid 0\n% karst grid x\n%%karst\n%%karst gridlock 7\n%%karst ISTL_STRUCT blocked 2 2\n",
        0,
        {0, 0, 0},
-       "other comments say nothing"},
+       "other comments give no grid"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[400];
@@ -216,7 +216,7 @@ static void test_damaged(karst_context *context)
                   length < 80 ? "too early" : "do not fill", "a .kbsr file with a map cut short");
 }
 
-/* Indices have the other width than this build's, also in the map. */
+/* A file of the other width of indices than this build's, also in its map. */
 static void test_other_width(karst_context *context)
 {
   const uint32_t bits = KARST_INDEX_BITS == 64 ? 32 : 64, head[] = {0x01020304, 2, bits, 1};

@@ -78,7 +78,7 @@ static void test_long_list(karst_context *context)
 #define BLOCKS GENERAL "% ISTL_STRUCT blocked 2 2\n"
 #define VECTOR "%%MatrixMarket matrix array real general\n% ISTL_STRUCT blocked 2 1\n"
 
-/* Writes a system as OPM Flow dumps it, and says whether the right-hand side is found. */
+/* Writes a system as OPM Flow dumps it. Returns whether the right-hand side is found. */
 static bool finds(karst_context *context, const char *matrix, const char *rhs)
 {
   karst_vector *b = NULL;
@@ -97,10 +97,10 @@ static void test_dumps(karst_context *context)
          "the right-hand side of a dump of OPM Flow");
   reads(context, tap_scratch("prob_1_time_864.5__nit_0_matrix_istl.mm"), 2, 2, entry, "and its matrix, in blocks");
   tap_ok(finds(context, "matrix_istl.txt", "rhs_istl.txt"), "one without a prefix");
-  tap_ok(finds(context, "matrix_istl_matrix_istl_0.mm", "matrix_istl_rhs_istl_0.mm"), "the last such word counts");
+  tap_ok(finds(context, "matrix_istl_matrix_istl_0.mm", "matrix_istl_rhs_istl_0.mm"), "the last such word is used");
   tap_ok(!finds(context, "a_matrix_istl.mm", NULL) && !finds(context, "a_matrix.mm", "a_rhs.mm"), "there may be none");
   tap_write("b_matrix_istl_b.mtx", "1\n2\n", -1);
-  tap_ok(!finds(context, "b_matrix_istl.mm", "b_rhs_istl.mm"), "a file of the usual name goes before it");
+  tap_ok(!finds(context, "b_matrix_istl.mm", "b_rhs_istl.mm"), "a file of the usual name has priority");
 }
 
 static int notes;
@@ -111,7 +111,7 @@ static void count_notes(void *user, karst_message_kind kind, const char *text)
   if (kind == KARST_MESSAGE_NOTE && strstr(text, "one process of a parallel run")) notes++;
 }
 
-/* Counts the notes that reading the file gives. */
+/* Returns the number of notes of reading the file. */
 static int notes_of(karst_context *context, const char *name)
 {
   karst_matrix *A = NULL;
@@ -125,11 +125,11 @@ static int notes_of(karst_context *context, const char *name)
 
 static void test_parts(karst_context *context)
 {
-  tap_ok(notes_of(context, "p_0.mm") == 0, "the part of a single process is all");
-  tap_ok(notes_of(context, "p_1.mm") == 1 && notes_of(context, "p_0.mm") == 1, "with two, each is said to be a part");
-  tap_ok(notes_of(context, "p_10.mm") == 1, "so are all others");
+  tap_ok(notes_of(context, "p_0.mm") == 0, "the only part has no note");
+  tap_ok(notes_of(context, "p_1.mm") == 1 && notes_of(context, "p_0.mm") == 1, "each of two parts has a note");
+  tap_ok(notes_of(context, "p_10.mm") == 1, "so have all others");
   tap_ok(notes_of(context, "p.mm") == 0 && notes_of(context, "0.mm") == 0 && notes_of(context, "p_1.mtx") == 0,
-         "other names are none");
+         "files of other names have no note");
 }
 
 static void stored(karst_context *context, const char *text, int rows, const double *entry, const char *what)
@@ -158,7 +158,7 @@ static void test_stored(karst_context *context)
   check_refusal(context, status, KARST_ERROR_ARGUMENT, A, "block size 1025", "a block size too large");
   tap_ok(karst_matrix_read_stored(NULL, "s.mtx", 0, &A) == KARST_ERROR_ARGUMENT && !A &&
              karst_matrix_read_stored(context, "s.mtx", 0, NULL) == KARST_ERROR_ARGUMENT,
-         "no context, and no place for the matrix");
+         "a NULL context, and a NULL matrix");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* Each malformed file is refused with the right status and one sentence that names the file and the place. No matrix or
- * vector is made, and nothing crashes or leaks. */
+/* Each malformed file is refused with the right status and one sentence that names file and place. There is no matrix
+ * or vector, and nothing crashes or leaks. */
 #include "config.h"
 
 #include "tests/support/failing_allocator.h"
@@ -145,8 +145,9 @@ static void test_files(karst_context *context)
 {
   static char text[400000];
   const char zero_byte[] = GENERAL "1 1 1\n1 1 1\0 2\n", elf[] = "\177ELF\2\1\1\0\0\0\0\n\0\0";
-  refuse_matrix(context, tap_scratch("absent.mtx"), KARST_ERROR_FILE, "cannot be opened", "a file that is not there");
-  refuse_vector(context, tap_scratch("absent.mtx"), KARST_ERROR_FILE, "cannot be opened", "a vector that is not there");
+  refuse_matrix(context, tap_scratch("absent.mtx"), KARST_ERROR_FILE, "cannot be opened", "a file that does not exist");
+  refuse_vector(context, tap_scratch("absent.mtx"), KARST_ERROR_FILE, "cannot be opened",
+                "a vector that does not exist");
   refuse_matrix(context, "/tmp", KARST_ERROR_FILE, "is a directory", "a directory");
   refuse_vector(context, "/tmp", KARST_ERROR_FILE, "is a directory", "a directory for a vector");
   const char *pipe = tap_scratch("pipe.mtx");
@@ -176,15 +177,15 @@ static void test_arguments(karst_context *context)
   }
   check_refusal(context, karst_matrix_read(context, NULL, 0, &matrix), KARST_ERROR_ARGUMENT, matrix, "NULL", "no path");
   check_refusal(context, karst_matrix_read(context, path, 0, NULL), KARST_ERROR_ARGUMENT, NULL,
-                "the place for the matrix is NULL", "no place for a matrix");
+                "the place for the matrix is NULL", "a NULL matrix");
   check_refusal(context, karst_vector_read(context, NULL, &vector), KARST_ERROR_ARGUMENT, vector, "NULL",
                 "no path of a vector");
   check_refusal(context, karst_matrix_read_stored(context, path, 0, NULL), KARST_ERROR_ARGUMENT, NULL,
-                "the place for the matrix is NULL", "nor for one of a stored triangle");
+                "the place for the matrix is NULL", "a NULL matrix of a stored triangle");
   check_refusal(context, karst_vector_read_beside(context, NULL, &vector), KARST_ERROR_ARGUMENT, vector, "NULL",
                 "no path of a matrix");
   check_refusal(context, karst_vector_read_beside(context, tap_scratch("absent.mtx"), &vector), KARST_ERROR_FILE,
-                vector, "cannot be opened", "a vector beside a matrix that is not there");
+                vector, "cannot be opened", "a vector beside a matrix that does not exist");
   tap_ok(karst_matrix_read(NULL, path, 0, &matrix) == KARST_ERROR_ARGUMENT &&
              karst_matrix_read(context, path, 0, NULL) == KARST_ERROR_ARGUMENT &&
              karst_vector_read(NULL, path, &vector) == KARST_ERROR_ARGUMENT &&
@@ -195,7 +196,7 @@ static void test_arguments(karst_context *context)
          "NULL handles are refused");
 }
 
-/* Refusing a file releases all memory. */
+/* A refusal releases all memory. */
 static void test_leaks(void)
 {
   struct failing_allocator memory = {0};
@@ -208,7 +209,7 @@ static void test_leaks(void)
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
     karst_vector_read(context, tap_write("bad_vector.mtx", vectors[i].text, -1), &vector);
   karst_context_destroy(context);
-  tap_ok(memory.outstanding == 0, "refused files leave no memory behind");
+  tap_ok(memory.outstanding == 0, "refused files leak no memory");
 }
 
 int main(void)

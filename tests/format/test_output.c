@@ -1,5 +1,5 @@
-/* Files are written through links, to files with several names, in folders that take no new files, and under the
- * longest names. They keep their owners. A process that is killed while it writes leaves nothing. */
+/* Files can be written through links, to files with several names, in folders that allow no new files, and under the
+ * longest names. They keep their owners. A process that is killed while it writes leaves no file. */
 #define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): for O_TMPFILE */
 #include "tests/support/problem.h"
 #include "tests/support/refusal.h"
@@ -76,19 +76,19 @@ static void test_links(karst_context *context, const karst_vector *vector)
   tap_ok(linked && !karst_vector_write(vector, in_folder("second.mtx")) && is_link(in_folder("link.mtx")) &&
              is_link(in_folder("second.mtx")) && is_written(context, in_folder("target.mtx"), vector) &&
              count_files() == 3,
-         "through links to nothing the file that they name is made");
+         "links to a missing file create the file that they name");
   put(in_folder("target.mtx"), "old\n");
   tap_ok(!karst_vector_write(vector, in_folder("second.mtx")) && is_link(in_folder("link.mtx")) &&
              is_written(context, in_folder("target.mtx"), vector) && count_files() == 3,
-         "through links to a file that file is replaced");
+         "links to a file replace this file");
   empty_folder();
   linked = symlink("/nonexistent/target.mtx", in_folder("link.mtx")) == 0;
   karst_status status = karst_vector_write(vector, in_folder("link.mtx"));
   tap_ok(linked && status == KARST_ERROR_FILE && strstr(karst_context_error(context), "link.mtx cannot be created"),
-         "a link into a folder that is not there is named: %s", karst_context_error(context));
+         "the error names a link into a missing folder: %s", karst_context_error(context));
   linked = symlink("circle.mtx", in_folder("circle.mtx")) == 0;
   status = karst_vector_write(vector, in_folder("circle.mtx"));
-  tap_ok(linked && status == KARST_ERROR_FILE, "a link to itself is named: %s", karst_context_error(context));
+  tap_ok(linked && status == KARST_ERROR_FILE, "the error names a link to itself: %s", karst_context_error(context));
   empty_folder();
   put(in_folder("one.mtx"), "old\n");
   linked = link(in_folder("one.mtx"), in_folder("other.mtx")) == 0;
@@ -111,8 +111,8 @@ static void test_long_name(karst_context *context, const karst_vector *vector)
   empty_folder();
 }
 
-/* Writes to the file in a process that is not root. Returns the step that failed: 0 none, 9 the process cannot give up
- * root. */
+/* Writes to the file in a process that is not root. Returns the step that failed: 0: none, 9: the process cannot give
+ * up root. */
 static int write_as_another(const karst_vector *vector, bool closed)
 {
   int outcome = -1;
@@ -133,7 +133,7 @@ static void test_closed_folder(const karst_vector *vector, karst_context *contex
   for (int sticky = 0; sticky < 2; sticky++) {
     const char *what = sticky ? "lets only owners replace them" : "takes no others";
     if (sticky && geteuid() != 0) {
-      tap_skip("only root has another user's file", "a file in a folder that %s", what);
+      tap_skip("only root can make another user's file", "a file in a folder that %s", what);
       continue;
     }
     put(in_folder("x.mtx"), "old\n");
@@ -170,10 +170,10 @@ static void test_owner(const karst_vector *vector)
   const int outcome = geteuid() == 0 ? write_as_another(vector, false) : 9;
   chmod(folder, 0755);
   if (outcome == 9)
-    tap_skip("root cannot become another user", "a user who may not give it away replaces it nevertheless");
+    tap_skip("root cannot become another user", "a user who cannot give it its owner replaces it");
   else
     tap_ok(outcome == 0 && stat(in_folder("x.mtx"), &new) == 0 && new.st_uid == NOBODY && (new.st_mode & 0777) == 0666,
-           "a user who may not give it away replaces it nevertheless (%d)", outcome);
+           "a user who cannot give it its owner replaces it (%d)", outcome);
   empty_folder();
 }
 

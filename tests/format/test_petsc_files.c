@@ -1,6 +1,5 @@
-/* Binary files of PETSc, written here byte by byte: matrices and vectors are read in both widths of integers, with the
- * block size and the right-hand side that come with them, and files that are damaged or of another kind are refused
- * with a sentence. */
+/* Binary files of PETSc, written here byte by byte: matrices and vectors are read in both widths of integers, with
+ * their block size and right-hand side. Damaged files and files of other kinds are refused with an error. */
 #include "config.h"
 
 #include "tests/support/failing_allocator.h"
@@ -12,7 +11,7 @@
 
 enum { MATRIX = 1211216, VECTOR = 1211214, INDEX_SET = 1211218, SIZE = 4096 };
 
-/* A file in the making. */
+/* A file that is being made. */
 typedef struct bytes {
   int width; /* of integers */
   bool swapped;
@@ -83,7 +82,7 @@ static bool is_vector(const karst_vector *vector)
   return same;
 }
 
-/* Reads the file with a block size, and says whether it has the matrix in blocks of the expected size. */
+/* Reads the file with a block size, and checks the matrix and its blocks of the expected size. */
 static bool reads(karst_context *context, const char *path, int block_size, int expected)
 {
   karst_matrix *A = NULL;
@@ -101,7 +100,7 @@ static void test_read(karst_context *context, int width)
   put_matrix(&file);
   const char *path = tap_write("any.name", file.byte, file.count);
   tap_ok(reads(context, path, 0, 1), "a matrix with integers of %d bytes", width);
-  tap_ok(!karst_vector_read_beside(context, path, &b) && !b, "no right-hand side came with it");
+  tap_ok(!karst_vector_read_beside(context, path, &b) && !b, "it has no right-hand side");
   both = file;
   put_vector(&both, ROWS);
   path = tap_write("both", both.byte, both.count);
@@ -111,7 +110,7 @@ static void test_read(karst_context *context, int width)
   karst_vector_destroy(b);
   put_vector(&both, 1);
   path = tap_write("three", both.byte, both.count);
-  tap_ok(reads(context, path, 0, 1), "a third object does not matter");
+  tap_ok(reads(context, path, 0, 1), "a third object is ignored");
   bytes lone = {.width = width};
   put_vector(&lone, ROWS);
   tap_ok(!karst_vector_read(context, tap_write("lone", lone.byte, lone.count), &b) && is_vector(b),
@@ -122,7 +121,7 @@ static void test_read(karst_context *context, int width)
   path = tap_write("x.petsc", file.byte, file.count);
   tap_ok(!karst_vector_read_beside(context, path, &b) && karst_vector_length(b) == 4 &&
              strstr(karst_vector_source(b), "x_b.mtx"),
-         "with no vector in the file, one beside it is found");
+         "without a vector in the file, one beside it is found");
   karst_vector_destroy(b);
 }
 
@@ -160,9 +159,9 @@ static void test_info(karst_context *context)
   tap_ok(reads(context, name, 0, 1), "an empty file of options");
   tap_write("i.info", "-vecload_block_size 4\n-matload_block_sizes 3\n\n# two\n-matload_block_size 2\n", -1);
   tap_ok(reads(context, name, 0, 2), "options give the block size 2");
-  tap_ok(reads(context, name, 3, 3), "the caller's block size goes before it");
+  tap_ok(reads(context, name, 3, 3), "the caller's block size has priority");
   tap_write("i.info", "-flow_matload_block_size\t2 \n", -1);
-  tap_ok(reads(context, name, 0, 2), "an option with a prefix counts");
+  tap_ok(reads(context, name, 0, 2), "an option with a prefix is used");
 #ifdef HAVE_ZLIB
   snprintf(name, sizeof name, "%s", tap_scratch("i.gz"));
   write_gzip(context, name, file.byte, file.count);
@@ -184,7 +183,7 @@ static void count_notes(void *user, karst_message_kind kind, const char *text)
   if (kind == KARST_MESSAGE_NOTE && strstr(text, "upper triangular")) notes++;
 }
 
-/* A file of a symmetric matrix holds its upper triangle of blocks, which the reader says. */
+/* A file of a symmetric matrix holds its upper triangle of blocks, and the reader notes this. */
 static void test_triangle(karst_context *context)
 {
   static const int entry[] = {0, 1, 3, 0, 1, 2, 3, 2, 3}, length[] = {3, 2, 2, 2};
@@ -207,7 +206,7 @@ static void test_triangle(karst_context *context)
   karst_context_set_message(context, NULL, NULL);
 }
 
-/* A change of the file above: the integer at a place, counted in integers, becomes this one. */
+/* A change of the file above: the integer at this place is replaced. */
 typedef struct change {
   const char *what;
   int place;
@@ -310,7 +309,7 @@ static void test_damaged(karst_context *context, int width)
                 "a length beyond the file");
 }
 
-/* What a compressed file announces and does not hold takes no memory. */
+/* Announced values that a compressed file lacks take no memory. */
 static void test_announced(karst_context *context, const struct failing_allocator *memory)
 {
 #ifdef HAVE_ZLIB
@@ -324,14 +323,14 @@ static void test_announced(karst_context *context, const struct failing_allocato
   for (int i = 0; i < 8 * 4000; i++) packed[file.count + i] = i % 8 == 7; /* rows of one entry */
   write_gzip(context, tap_scratch("a.gz"), packed, sizeof packed);
   refuse_matrix(context, tap_scratch("a.gz"), KARST_ERROR_FORMAT, "entries, but all rows together have 1000000",
-                "rows that are not there");
+                "rows that the file lacks");
   tap_ok(memory->peak < 4 << 20, "at most %zu bytes were held", memory->peak);
 #else
   (void)context, (void)memory;
 #endif
 }
 
-/* Each allocation is made to fail once. */
+/* Each allocation fails once. */
 static void test_memory(karst_context *context, struct failing_allocator *memory)
 {
   bytes file = {.width = 4};

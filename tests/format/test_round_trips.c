@@ -1,5 +1,5 @@
-/* A matrix or vector written in any format is read back the same to the last bit, with block size and padding. A file
- * that cannot be written is refused, and running out of memory leaks nothing. */
+/* A matrix or vector written in any format is read again the same to the last bit, with block size and padding. A file
+ * that cannot be written is an error, and a failed allocation leaks nothing. */
 #include "config.h"
 
 #include "tests/support/failing_allocator.h"
@@ -182,7 +182,7 @@ static void refuse_write(karst_context *context, const karst_matrix *matrix, con
   tap_ok(status == expected && strstr(karst_context_error(context), says), "not written: %s", says);
 }
 
-/* A limit of 20 bytes a file acts like a full disk: an error, and no incomplete file stays. */
+/* A limit of 20 bytes a file acts like a full disk: there is an error and no incomplete file. */
 static void refuse_full(karst_context *context, const karst_matrix *matrix)
 {
   const char *const files[] = {"full.mtx", "full.kbsr", "full.mtx.gz"};
@@ -210,7 +210,8 @@ static void test_unwritable(karst_context *context)
   refuse_write(context, matrix, "matrix.csv", KARST_ERROR_ARGUMENT, "does not end in .mtx, .mtx.gz, .kbsr or .kbsr.gz");
   refuse_write(context, matrix, NULL, KARST_ERROR_ARGUMENT, "NULL");
   refuse_write(context, matrix, tap_scratch("absent/matrix.mtx"), KARST_ERROR_FILE, "cannot be created");
-  tap_ok(karst_vector_write(vector, tap_scratch("absent/v.mtx")) == KARST_ERROR_FILE, "a vector into no directory");
+  tap_ok(karst_vector_write(vector, tap_scratch("absent/v.mtx")) == KARST_ERROR_FILE,
+         "a vector into a missing directory");
   tap_ok(karst_vector_write(vector, NULL) == KARST_ERROR_ARGUMENT, "a vector without a path");
   refuse_full(context, matrix);
   tap_need(context, karst_vector_fill(vector, NAN), "fill");
