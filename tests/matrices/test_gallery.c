@@ -234,7 +234,7 @@ static void test_structure(karst_context *context)
   check_structure(context, "convdiff:3x5x4", false);
 }
 
-/* A file of coefficients gives what they give by their formula. */
+/* A file of coefficients gives the matrix of their formula. */
 static void check_file(karst_context *context, const char *problem, karst_index nx, karst_index ny, karst_index margin)
 {
   char spec[600], text[4096] = "PERMX\n";

@@ -1,5 +1,4 @@
-/* The text of a gallery problem is read strictly, and a shortage of memory at any point ends in a status and leaks
- * nothing. */
+/* The text of a gallery problem is read strictly, and an allocation that fails ends in a status and leaks nothing. */
 #include "tests/support/failing_allocator.h"
 #include "tests/support/tap.h"
 
@@ -13,7 +12,7 @@ static void check_error(karst_context *context, const char *spec, karst_status e
   karst_vector *rhs = (karst_vector *)&rhs;
   karst_status status = karst_gallery_create(context, spec, 0, &A, &rhs);
   const char *said = karst_context_error(context);
-  if (!tap_ok(status == expected && strstr(said, sentence) && !A && !rhs, "\"%s\" is answered with \"%s\"", spec,
+  if (!tap_ok(status == expected && strstr(said, sentence) && !A && !rhs, "\"%s\" is refused with \"%s\"", spec,
               sentence))
     tap_note("status %d: %s", (int)status, said);
 }
@@ -99,7 +98,7 @@ static void test_arguments(karst_context *context)
   tap_ok(karst_gallery_create(NULL, "poisson2d:2x2", 0, &A, NULL) == KARST_ERROR_ARGUMENT, "a context is needed");
   tap_ok(karst_gallery_create(context, NULL, 0, &A, NULL) == KARST_ERROR_ARGUMENT, "a text is needed");
   tap_ok(karst_gallery_create(context, "poisson2d:2x2", 0, NULL, NULL) == KARST_ERROR_ARGUMENT,
-         "a place for the matrix is needed");
+         "a NULL matrix is refused");
   tap_ok(karst_gallery_create(context, "poisson2d:2x2", -1, &A, NULL) == KARST_ERROR_ARGUMENT,
          "block size -1 is refused");
   tap_ok(karst_gallery_create(context, "convdiff:2x2x2", 1 << 20, &A, NULL) == KARST_ERROR_ARGUMENT,

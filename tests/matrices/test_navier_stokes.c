@@ -12,7 +12,7 @@ enum { U, V, W, P, K, E, UNKNOWNS };
 
 static const double pi = 3.14159265358979323846;
 
-/* A flow, and what its linearization keeps constant: one number a cell. */
+/* A flow, and the constants of its linearization: one number a cell. */
 struct flow {
   int size[3], n;
   double reynolds, cfl;
@@ -62,8 +62,8 @@ static void start(struct flow *f, double *q)
   }
 }
 
-/* Computes what flows along an axis through a face of unit area between two cells; left or right is -1 at the boundary
- * of the grid. */
+/* Computes the flux along an axis through a face of unit area between two cells; left or right is -1 at the boundary of
+ * the grid. */
 static void face_flux(const struct flow *f, const double *q, int axis, int left, int right, double flux[UNKNOWNS])
 {
   double a[UNKNOWNS] = {0}, b[UNKNOWNS] = {0}, h = 1.0 / f->size[1];
@@ -254,7 +254,7 @@ static void check_sum(karst_context *context, const int summand[4])
 }
 
 /* Each step x <- x + M^-1 (b - A x) with block ILU(0) reduces |b - A x|^2 about tenfold. The bounds allow twice as much
- * and half of it, for the factor is not that of one number but that of a spectrum. */
+ * and half of it, because each part of the spectrum has its own factor. */
 static void check_steps(karst_context *context, const char *spec, int n)
 {
   enum { STEPS = 12 };

@@ -1,6 +1,5 @@
-/* blackoil and deadoil are what their equations say. The residual agrees with a second implementation of the equations,
- * the matrix with differences of the residual. The permeability has SPE10's statistics, and files are read as they
- * are. */
+/* blackoil and deadoil follow their equations. The residual agrees with a second implementation of the equations, the
+ * matrix with differences of the residual. The permeability has SPE10's statistics, and files are read as they are. */
 #include "matrices/oil.h"
 #include "matrices/permeability.h"
 #include "tests/support/problem.h"
@@ -60,7 +59,7 @@ static void free_example(struct example *e)
   free(e->residual);
 }
 
-/* This is a second implementation of the equations at the head of oil.c, phase by phase, over pairs of cells. */
+/* A second implementation of the equations at the head of oil.c, phase by phase, over pairs of cells. */
 static const double compressibility[] = {1.5e-4, 4.5e-5, 2e-3}, viscosity[] = {2, 0.5, 0.03};
 static const double density[] = {800, 1020, 200}, immobile[] = {0.15, 0.2, 0.03};
 static const double length[] = {6.096, 3.048, 0.6096};
@@ -147,7 +146,7 @@ static void test_residual(int phases, bool impermeable)
     worst = fmax(worst, fabs(e.residual[i] - expected) / (1e-3 + fabs(expected)));
     size = fmax(size, fabs(expected));
   }
-  tap_ok(worst < 1e-10 && size > 1e-2, "%d phases%s: the residual is that of the equations (worst %.1e)", phases,
+  tap_ok(worst < 1e-10 && size > 1e-2, "%d phases%s: the residual follows the equations (worst %.1e)", phases,
          impermeable ? ", cells impermeable" : "", worst);
   free_example(&e);
 }
@@ -204,8 +203,8 @@ static void test_jacobian(karst_context *context, int phases, bool impermeable)
   free_example(&e);
 }
 
-/* Flow out of one cell goes into another. Without producers the balances sum to the change in place and the injection,
- * which is 3e-4 of the pore volume a day. */
+/* The flow out of a cell is the flow into its neighbour. Without producers the balances sum to the change in place and
+ * the injection, which is 3e-4 of the pore volume a day. */
 static void test_conservation(void)
 {
   struct example e;
@@ -296,8 +295,8 @@ static void test_field(uint64_t seed)
            (unsigned long long)seed, low, high, mean, sqrt(variance), ratio_low, ratio_high, correlation);
   tap_ok(low >= 6e-4 && high <= 2.1e4 && high / low >= 1e5, "seed %llu: the permeability's range is SPE10's",
          (unsigned long long)seed);
-  tap_ok(fabs(mean - 1.5) < 0.4 && fabs(sqrt(variance) - 1.5) < 0.3, "seed %llu: so are mean and deviation of log10 k",
-         (unsigned long long)seed);
+  tap_ok(fabs(mean - 1.5) < 0.4 && fabs(sqrt(variance) - 1.5) < 0.3,
+         "seed %llu: mean and deviation of log10 k are SPE10's", (unsigned long long)seed);
   tap_ok(ratio_low > 0.9999e-4 && ratio_low < 2e-4 && ratio_high < 0.10001 && ratio_high > 0.09,
          "seed %llu: kz / kx goes from 1e-4 to 0.1", (unsigned long long)seed);
   tap_ok(correlation > 0.5 && correlation < 0.99, "seed %llu: neighbours along x correlate", (unsigned long long)seed);
@@ -314,7 +313,7 @@ static void test_field_is_fixed(void)
   karst_permeability_generate(size, 2, other, kz);
   tap_ok(kx[0] != other[0] && kx[11] != other[11], "another seed is another field");
   tap_ok(fabs(kx[0] / 7154.9870871336743 - 1) < 1e-12 && fabs(kx[11] / 7344.4411293892472 - 1) < 1e-12,
-         "the field of seed 1 is what it has always been (%.17g, %.17g mD)", kx[0], kx[11]);
+         "the field of seed 1 has not changed (%.17g, %.17g mD)", kx[0], kx[11]);
 }
 
 static void test_file(karst_context *context)
@@ -343,7 +342,7 @@ static void test_file(karst_context *context)
                                                   files[i].plain, 4, value, &found);
     bool same = status == KARST_SUCCESS && found == files[i].found;
     for (int k = 0; k < 4; k++) same = same && value[k] == files[i].value[k];
-    tap_ok(same, "file %zu is read as it stands", i);
+    tap_ok(same, "file %zu is read", i);
     if (status) tap_note("%s", karst_context_error(context));
   }
 }
@@ -378,7 +377,7 @@ static void test_file_errors(karst_context *context)
     karst_status status = karst_gallery_create(context, spec, 0, &A, NULL);
     const char *said = karst_context_error(context);
     if (!tap_ok(status == KARST_ERROR_FORMAT && !A && strstr(said, "/perm") && strstr(said, files[i].sentence),
-                "a bad file is answered with \"%s\"", files[i].sentence))
+                "a bad file is refused with \"%s\"", files[i].sentence))
       tap_note("status %d: %s", (int)status, said);
   }
 }
@@ -419,7 +418,7 @@ static void test_reservoir(karst_context *context, const char *file, const karst
   bool found;
   karst_index cells = karst_grid_cells(size), permeable = 0;
   if (!path) {
-    tap_skip("the file is not there (KARST_RESERVOIRS)", "%s", file);
+    tap_skip("the file is absent (KARST_RESERVOIRS)", "%s", file);
     return;
   }
   if (!strstr(karst_build_features(), "zlib")) {

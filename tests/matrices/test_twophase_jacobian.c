@@ -1,4 +1,4 @@
-/* The Jacobian of examples/twophase is the derivative of its residual, and mass is what the residual says it is. */
+/* The Jacobian of examples/twophase is the derivative of its residual, and the mass agrees with the residual. */
 #include "examples/twophase/twophase.h"
 #include "tests/support/tap.h"
 
@@ -14,7 +14,7 @@ struct problem {
   int64_t length, entries;
 };
 
-/* A state in which cells of either phase are immobile, flows go both ways and gravity counts. */
+/* A state in which cells of either phase are immobile, flows go both ways and gravity has an effect. */
 static void make(karst_context *context, bool pressed, struct problem *p)
 {
   const char *const none[3] = {"", "", ""};
@@ -53,7 +53,7 @@ static void assemble(struct problem *p, int k, double outflow[PHASES])
 }
 
 /* Returns the largest error of column u in units of its largest entry. A central difference is wrong by h^2 f'''/6 and
- * rounding. Where a flow turns within h its derivative jumps, and the difference to the other side is the one to take,
+ * rounding. Where a flow turns within h its derivative jumps, and the test takes the difference to the other side,
  * which is wrong by h f''/2. */
 static double column_error(struct problem *p, int64_t u)
 {
@@ -94,7 +94,7 @@ static void test_jacobian(karst_context *context, bool pressed)
   free_problem(&p);
 }
 
-/* What flows between cells cancels in the sum over them. */
+/* Fluxes between cells cancel in the sum over all cells. */
 static void test_balance(karst_context *context)
 {
   struct problem p;
@@ -105,7 +105,7 @@ static void test_balance(karst_context *context)
   for (int a = 0; a < PHASES; a++) {
     const double now = flow_amount(&p.reservoir, a, p.x), before = flow_amount(&p.reservoir, a, p.start);
     tap_ok(fabs(sum[a] - (now - before) / dt - outflow[a]) < 1e-9 * (fabs(sum[a]) + fabs(now) / dt),
-           "the residuals of %s add up to what has come and what wells take", a == WATER ? "water" : "oil");
+           "the residuals of %s add up to the change in mass and the wells' rates", a == WATER ? "water" : "oil");
   }
   free_problem(&p);
 }

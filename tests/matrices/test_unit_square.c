@@ -1,5 +1,5 @@
-/* The problem unitsquare: its matrix, its right-hand side and its solution, which fit each other to the order of the
- * differences; what karst_gallery_exact refuses; and the option --exact of solve. */
+/* The problem unitsquare: its matrix, its right-hand side and its solution, which agree to the order of the
+ * differences; refusals of karst_gallery_exact; and the option --exact of solve. */
 #include "config.h"
 
 #include "tests/support/cli.h"
@@ -116,7 +116,7 @@ static void test_order(karst_context *context)
   const double fine = consistency(context, "unitsquare:63x127", 64 * 128);
   tap_ok(coarse > 3.5 * fine && coarse < 4.5 * fine, "|b - A u| is of the order h^2 (%.2e, then %.2e)", coarse, fine);
   const double large = consistency(context, "unitsquare:300x200", 301 * 201);
-  tap_ok(large < fine, "also where threads share the work (%.2e)", large);
+  tap_ok(large < fine, "also with several threads (%.2e)", large);
 }
 
 static void check_error(karst_context *context, const char *spec, karst_status expected, const char *sentence)
@@ -124,7 +124,7 @@ static void check_error(karst_context *context, const char *spec, karst_status e
   karst_vector *exact = (karst_vector *)&exact;
   const karst_status status = karst_gallery_exact(context, spec, &exact);
   const char *said = karst_context_error(context);
-  if (!tap_ok(status == expected && strstr(said, sentence) && !exact, "\"%s\" is answered with \"%s\"",
+  if (!tap_ok(status == expected && strstr(said, sentence) && !exact, "\"%s\" is refused with \"%s\"",
               spec ? spec : "NULL", sentence))
     tap_note("status %d: %s", (int)status, said);
 }
@@ -141,7 +141,7 @@ static void test_errors(karst_context *context)
   tap_ok(karst_gallery_exact(NULL, "unitsquare:2x2", &exact) == KARST_ERROR_ARGUMENT && !exact, "a context is needed");
   tap_ok(karst_gallery_exact(context, "unitsquare:2x2", NULL) == KARST_ERROR_ARGUMENT &&
              strstr(karst_context_error(context), "the place for the exact solution is NULL"),
-         "a place for the vector is needed");
+         "a NULL vector is refused");
 }
 
 static karst_status make_all(karst_context *context, void *user)
@@ -179,12 +179,12 @@ static void test_solve(void)
       number_after(CLI_RUN("solve", "unitsquare:127x127", "--solver", "cg", "--rtol", "1e-11", "--exact"), text);
   tap_ok(coarse > 3.9 * fine && coarse < 4.1 * fine, "--exact: the error is of the order h^2 (%.3e, then %.3e)", coarse,
          fine);
-  tap_ok(fabs(fine * 128 * 128 / (5.29e-8 * 512 * 512) - 1) < 0.01, "and 5.29e-8 on 511x511 nodes by that");
+  tap_ok(fabs(fine * 128 * 128 / (5.29e-8 * 512 * 512) - 1) < 0.01, "which extrapolates to 5.29e-8 on 511x511 nodes");
   const struct cli_run *run = CLI_RUN("solve", "unitsquare:20x30", "--block", "7", "--rtol", "1e-11", "--exact");
   const double padded = number_after(run, text);
   const double plain = number_after(CLI_RUN("solve", "unitsquare:20x30", "--rtol", "1e-11", "--exact"), text);
-  tap_ok(fabs(padded / plain - 1) < 1e-3, "padding has no part in it (%.4e, %.4e)", padded, plain);
-  tap_ok(!strstr(CLI_RUN("solve", "unitsquare:5x5")->out, "\nerror "), "without --exact there is no such line");
+  tap_ok(fabs(padded / plain - 1) < 1e-3, "padding does not count (%.4e, %.4e)", padded, plain);
+  tap_ok(!strstr(CLI_RUN("solve", "unitsquare:5x5")->out, "\nerror "), "the report has no such line without --exact");
 #ifdef HAVE_JANSSON
   run = CLI_RUN("solve", "unitsquare:20x30", "--rtol", "1e-11", "--exact", "--json", "--repeat", "2");
   const double written = number_after(run, json);
