@@ -18,7 +18,7 @@ static karst_index largest_colour(const struct tiled *made)
   return most;
 }
 
-/* A shuffled grid has no order that a sequence of numbers could profit from. */
+/* A grid has two colours, also when its rows are shuffled. */
 static void test_grid(karst_context *context)
 {
   struct pattern grid = pattern_grid(9, 8, 7);
@@ -36,10 +36,10 @@ static void test_grid(karst_context *context)
   pattern.row_start = start;
   pattern.column = column;
   made = tiled_make("colour", &pattern);
-  tap_ok(made.tiling.colours == 2, "so it is when its rows are shuffled");
+  tap_ok(made.tiling.colours == 2, "a shuffled grid is red and black, too");
   tiled_free(context, &made);
   for (pattern.distance = 2; pattern.distance <= 4; pattern.distance++) {
-    static const karst_index needed[] = {0, 0, 7, 8, 25}; /* so many cells are all within the distance */
+    static const karst_index needed[] = {0, 0, 7, 8, 25}; /* so many cells are within the distance of each other */
     made = tiled_make("colour", &pattern);
     const double share = (double)grid.n / (double)made.tiling.colours;
     tap_ok(made.tiling.colours >= needed[pattern.distance] && made.tiling.colours <= 4 * needed[pattern.distance] &&
@@ -85,7 +85,8 @@ static void count_message(void *user, karst_message_kind kind, const char *text)
   if (kind == KARST_MESSAGE_WARNING && strstr(text, "colours differ at the distance")) ++*(int *)user;
 }
 
-/* Rows have some twelve neighbours, and five steps reach all others: the graph of that would be full. */
+/* Rows have about twelve neighbours, and five steps reach all others, so that the graph at this distance would be full.
+ * */
 static void test_far(karst_context *context)
 {
   enum { ROWS = 3000 };
@@ -105,7 +106,7 @@ static void test_far(karst_context *context)
   struct tiled made = tiled_make("colour", &pattern);
   karst_context_set_message(context, NULL, NULL);
   tap_ok(tiled_is_valid(&pattern, &made, 1) && messages == 1 && made.tiling.colours < ROWS,
-         "where all rows are near all others, the distance is lowered and a message says so: %ld colours",
+         "a message reports the lower distance where all rows are near all others: %ld colours",
          (long)made.tiling.colours);
   tiled_free(context, &made);
   free(start);
@@ -118,7 +119,7 @@ static void test_solves(karst_context *context)
   double levels[2] = {0, 0};
   const int plain = tiled_solve(context, "poisson2d:30x30", "cg", "colour", 0, 0, &levels[0]);
   const int filled = tiled_solve(context, "poisson2d:30x30", "cg", "colour", 2, 0, &levels[1]);
-  tap_ok(plain > filled && filled > 0, "cg converges, sooner with fill: %d and %d iterations", plain, filled);
+  tap_ok(plain > filled && filled > 0, "cg converges, with fewer iterations with fill: %d and %d", plain, filled);
   tap_ok(levels[0] == 2 && levels[1] <= 12, "the factors have %.0f levels, and for level 2 %.0f", levels[0], levels[1]);
 }
 

@@ -1,4 +1,5 @@
-/* The grid of a matrix is set, with a map of cells or without, found from a pattern, checked, and kept by copies. */
+/* A matrix can be given a grid, with a map of cells or without, or its grid is found from the pattern. Grids are
+ * checked, and copies keep them. */
 #include "solver/system.h"
 #include "tests/support/failing_allocator.h"
 #include "tests/support/grids.h"
@@ -50,7 +51,7 @@ static karst_matrix *make(karst_context *context, karst_index nx, karst_index ny
   return matrix;
 }
 
-/* Checks that a call failed with this status and a sentence with these words. */
+/* Checks that a call failed with this status and these words in its error. */
 static void refused(karst_context *context, karst_status status, karst_status expected, const char *says)
 {
   if (!tap_ok(status == expected && strstr(karst_context_error(context), says), "refused: %s", says))
@@ -65,7 +66,7 @@ static void test_set(karst_context *context)
   tap_ok(has_grid(A, 0, 0, 0, NULL), "a matrix of arrays has no grid");
   tap_ok(!karst_matrix_set_grid(A, 4, 3, 2) && has_grid(A, 4, 3, 2, NULL), "a matrix has the grid that is set");
   tap_ok(!karst_matrix_set_grid(A, 24, 1, 1) && has_grid(A, 24, 1, 1, NULL),
-         "another grid replaces it, whether the pattern fits or not");
+         "another grid replaces it, even if the pattern does not fit");
   refused(context, karst_matrix_set_grid(A, 4, 3, 3), KARST_ERROR_ARGUMENT,
           "a grid of 4x3x3 has 36 cells, and the matrix has 24 block rows");
   refused(context, karst_matrix_set_grid(A, 0, 3, 2), KARST_ERROR_ARGUMENT, "0x3x2: each size is at least 1");
@@ -81,7 +82,7 @@ static void test_set(karst_context *context)
              karst_matrix_check_grid(NULL, NULL) == KARST_ERROR_ARGUMENT &&
              karst_matrix_get_grid(A, NULL) == KARST_ERROR_ARGUMENT &&
              karst_matrix_get_grid(NULL, &grid) == KARST_ERROR_ARGUMENT && grid.size[0] == 0,
-         "NULL is an argument that does not fit");
+         "NULL is refused");
   karst_matrix_forget_grid(NULL);
   karst_matrix_destroy(A);
 }
@@ -107,15 +108,14 @@ static void test_maps(karst_context *context)
   refused(context, karst_matrix_set_grid_cells(A, 4, 0, 1, holes), KARST_ERROR_ARGUMENT, "at least 1");
   tap_ok(has_grid(A, 3, 2, 1, order), "a map stays when another one is refused");
   tap_ok(!karst_matrix_set_grid_cells(A, 3, 2, 1, natural) && has_grid(A, 3, 2, 1, NULL),
-         "a map that says block row i is cell i is none");
+         "a map of each block row i to cell i is not kept");
   tap_ok(!karst_matrix_set_grid_cells(A, 7, 1, 1, natural) && has_grid(A, 7, 1, 1, natural),
          "a map is kept if the grid has more cells");
-  tap_ok(!karst_matrix_set_grid_cells(A, 2, 3, 1, NULL) && has_grid(A, 2, 3, 1, NULL), "a map of NULL is none");
+  tap_ok(!karst_matrix_set_grid_cells(A, 2, 3, 1, NULL) && has_grid(A, 2, 3, 1, NULL), "a NULL map gives no map");
   karst_matrix_destroy(A);
 }
 
-/* Maps of many cells are sorted by several digits. A repetition is found wherever it is, and not found if there is
- * none. */
+/* Maps of many cells are sorted by several digits. A repeated cell is found at any place, and only if there is one. */
 static void test_large_maps(karst_context *context)
 {
   enum { N = 5000 };
@@ -126,7 +126,7 @@ static void test_large_maps(karst_context *context)
   for (karst_index i = 0; i < N; i++)
     cell[shuffle[i]] = side * side * side / N * i + (karst_index)tap_random_index(900);
   tap_ok(!karst_matrix_set_grid_cells(A, side, side, side, cell) && has_grid(A, side, side, side, cell),
-         "%d block rows are any cells of a grid of %lld", N, (long long)side * side * side);
+         "%d block rows can be any cells of a grid of %lld", N, (long long)side * side * side);
   for (int trial = 0; trial < 30; trial++) {
     karst_index from = (karst_index)tap_random_index(N), to = (from + 1 + (karst_index)tap_random_index(N - 1)) % N;
     karst_index before = cell[to];
@@ -178,7 +178,7 @@ static void test_find(karst_context *context)
   find(context, (const karst_index[]){20, 15, 1}, CORNERS, 0.2);
 }
 
-/* Several grids fit these patterns, and a rule decides. */
+/* A rule decides between the grids that fit these patterns. */
 static void test_ambiguous(karst_context *context)
 {
   const karst_index layers[3] = {3, 2, 2};
@@ -192,8 +192,7 @@ static void test_ambiguous(karst_context *context)
   }
   karst_matrix *A = matrix_of(context, 12, 1, P.start, P.column, value);
   tap_ok(!karst_matrix_find_grid(A) && has_grid(A, 3, 4, 1, NULL), "layers without a coupling are one layer");
-  tap_ok(!karst_matrix_set_grid(A, 3, 2, 2) && !karst_matrix_check_grid(A, NULL),
-         "two layers fit this pattern as well");
+  tap_ok(!karst_matrix_set_grid(A, 3, 2, 2) && !karst_matrix_check_grid(A, NULL), "two layers fit this pattern, too");
   karst_matrix_destroy(A);
   pattern_free(&P);
 }
@@ -205,7 +204,7 @@ static void test_no_grid(karst_context *context)
   tap_need(context, karst_matrix_set_grid(A, 120, 1, 1), "grid");
   refused(context, karst_matrix_find_grid(A), KARST_ERROR_MATRIX,
           "block row 25 has an entry in column 100, which is not its neighbour in the grid 6x5x4");
-  tap_ok(has_grid(A, 120, 1, 1, NULL), "the grid of before stays where none is found");
+  tap_ok(has_grid(A, 120, 1, 1, NULL), "the earlier grid stays if no grid is found");
   tap_need(context, karst_matrix_set_grid(A, 6, 5, 4), "grid");
   refused(context, karst_matrix_check_grid(A, NULL), KARST_ERROR_MATRIX,
           "block row 25 has an entry in column 100, which is not its neighbour in the grid 6x5x4");
@@ -235,7 +234,7 @@ static void test_no_grid(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* Ordered and scaled copies know the cell of each block row, so that each coupling still joins neighbours. */
+/* Ordered and scaled copies have the cell of each block row, so that each coupling still joins neighbours. */
 static void test_ordered(karst_context *context)
 {
   const karst_index holes[] = {0, 1, 2, 4, 6, 7};
@@ -270,7 +269,7 @@ static void test_converted(karst_context *context)
   tap_ok(has_grid(B, 2, 2, 1, cell) && B->grid.cell != A->grid.cell, "a copy keeps the grid");
   karst_matrix_destroy(B);
   tap_need(context, karst_matrix_convert(A, 2, &B), "convert");
-  tap_ok(has_grid(B, 0, 0, 0, NULL), "blocks of another size are no cells");
+  tap_ok(has_grid(B, 0, 0, 0, NULL), "blocks of another size have no grid");
   karst_matrix_destroy(B);
   tap_need(context, karst_matrix_convert(A, 1, &scalar), "convert");
   tap_ok(has_grid(scalar, 0, 0, 0, NULL), "nor are scalar rows");
@@ -282,7 +281,7 @@ static void test_converted(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* Each problem of the gallery knows its grid, which is the one that its pattern shows. */
+/* Each problem of the gallery has its grid, which the search in its pattern finds, too. */
 static void test_gallery(karst_context *context)
 {
   const char *name;
@@ -301,7 +300,7 @@ static void test_gallery(karst_context *context)
     karst_matrix_destroy(A);
   }
   karst_matrix *A = matrix_from(context, "poisson2d:4x4", 3);
-  tap_ok(has_grid(A, 0, 0, 0, NULL), "with another block size it has none");
+  tap_ok(has_grid(A, 0, 0, 0, NULL), "with another block size it has no grid");
   karst_matrix_destroy(A);
 }
 
@@ -320,7 +319,7 @@ static void test_collection(karst_context *context)
     karst_matrix *A;
     karst_status status = path ? karst_matrix_read(context, path, cases[i].block_size, &A) : KARST_SUCCESS;
     if (!path || status == KARST_ERROR_NOT_BUILT) {
-      tap_skip(path ? karst_context_error(context) : "the matrix is not there", "%s", cases[i].file);
+      tap_skip(path ? karst_context_error(context) : "the matrix is absent", "%s", cases[i].file);
       continue;
     }
     tap_need(context, status, path);

@@ -1,6 +1,6 @@
 /* Tiles that grow are the same for any number of threads, also where the rows are cut into parts. They are valid for
  * graphs in pieces, a single row and a dense one. In colours they keep most of the order of the rows, and on a grid in
- * natural order they are boxes. RCM comes before only where the order is bad. */
+ * natural order they are boxes. RCM is applied first only if the order is bad. */
 #include "symbolic/ordering/tiles.h"
 #include "tests/support/tilings.h"
 
@@ -62,7 +62,7 @@ static void test_threads(karst_context *context)
   tap_need(context, karst_context_set_threads(context, 1), "threads");
 }
 
-/* Planes that nothing joins, with rows between them that nothing joins either, and a dense row and column. */
+/* Separate planes, single rows between them, and a dense row and column. */
 static struct pattern make_pieces(bool dense)
 {
   enum { SIDE = 20, PIECES = 5, SIZE = SIDE * SIDE + 1, ALL = PIECES * SIZE };
@@ -95,7 +95,7 @@ static void test_pieces(karst_context *context)
     tiled_free(context, &made);
     pattern_free(&A);
   }
-  tap_ok(wrong == 0, "graphs in pieces, with lonely rows and with a dense row, which comes last");
+  tap_ok(wrong == 0, "graphs in pieces, with single rows and with a dense row, which comes last");
   struct pattern one = make_plane(1, 1, 0);
   karst_ordering_pattern pattern = grown_pattern(context, &one, 0);
   struct tiled made = tiled_make("tiles", &pattern);
@@ -105,7 +105,7 @@ static void test_pieces(karst_context *context)
   pattern_free(&one);
 }
 
-/* The share of couplings between rows that come in their old order. */
+/* The share of couplings whose rows keep their order. */
 static double count_kept(const struct pattern *A, const struct tiled *made)
 {
   karst_index *place = tap_memory(A->n, sizeof *place);
@@ -135,8 +135,8 @@ static void test_order(karst_context *context)
   pattern = grown_pattern(context, &rough, 64);
   made = tiled_make("tiles", &pattern);
   const double kept = count_kept(&rough, &made);
-  /* 77 % of the couplings lie inside squares of 64 cells; of the others half would be kept by chance. */
-  tap_ok(kept > 0.91, "of the couplings of a rough plane %.3f keep their order", kept);
+  /* 77 % of the couplings lie inside squares of 64 cells; half of the others would be kept by chance. */
+  tap_ok(kept > 0.91, "%.3f of the couplings of a rough plane keep their order", kept);
   tiled_free(context, &made);
   pattern_free(&square);
   pattern_free(&rough);
@@ -157,7 +157,7 @@ static void test_ground(karst_context *context)
   pattern.column = column;
   tap_need(context, karst_ground_choose(&pattern, &ground), "ground");
   const double reach = karst_order_reach(ROWS, ground.pattern.row_start, ground.pattern.column);
-  tap_ok(ground.sequence && reach < NX, "shuffled it gets that of RCM: coupled rows are %.0f apart", reach);
+  tap_ok(ground.sequence && reach < NX, "a shuffled plane gets the order of RCM: coupled rows are %.0f apart", reach);
   karst_ground_destroy(&ground);
   karst_release(context, start);
   karst_release(context, column);

@@ -1,4 +1,5 @@
-/* Which kernels block ILU takes on a GPU: the rules are functions of numbers, so they are tested without one. */
+/* The choice of block ILU's kernels on a GPU: its rules are functions of numbers, which this test calls without a GPU.
+ * */
 #include "gpu/ilu/choice.h"
 
 #include "tests/support/machines.h"
@@ -18,11 +19,11 @@ static void test_factor(void)
       {1, 1000, 6000, 28, 7, 0, SLICE, "a 7-point stencil: rows by slices"},
       {1, 1000, 26000, 100, 27, 0, ROW, "a 27-point stencil: a warp a row"},
       {1, 1000, 10000, 100, 27, 0, SLICE, "10 neighbours on average are not many"},
-      {1, 1000, 10001, 100, 1536, 0, ROW, "one more are, and 1536 elements fit"},
+      {1, 1000, 10001, 100, 1536, 0, ROW, "10.001 are many, and 1536 elements fit"},
       {1, 1000, 10001, 100, 1537, 0, SLICE, "1537 elements do not fit"},
       {6, 1000, 26000, 100, 42, 0, ROW, "blocks of 6: 42 of them fit"},
       {6, 1000, 26000, 100, 43, 0, SLICE, "blocks of 6: 43 of them do not"},
-      {7, 1000, 26000, 100, 27, 0, MMA, "blocks of 7: the matrix units, however many"},
+      {7, 1000, 26000, 100, 27, 0, MMA, "blocks of 7: the matrix units, for any number of neighbours"},
       {8, 1, 0, 1, 1, 0, MMA, "blocks of 8: a single row too"},
       {9, 1000, 6000, 28, 7, 0, BLOCK, "blocks of 9: a block of threads a row"},
       {1024, 1, 0, 1, 1, 0, BLOCK, "the largest blocks"},
@@ -31,7 +32,7 @@ static void test_factor(void)
       {2, 1000, 10001, 100, 384, 0, ROW, "blocks of 2: 384 of them fit"},
       {2, 1000, 10001, 100, 385, 0, SLICE, "blocks of 2: 385 do not"},
       {6, 1000, 10000, 100, 11, 0, SLICE, "blocks of 6 with few neighbours"},
-      {1, 1000, 26000, 100, 27, 1, BLOCK, "modified: the one kernel that is"},
+      {1, 1000, 26000, 100, 27, 1, BLOCK, "modified: the kernel that sums dropped products"},
       {8, 1000, 6000, 28, 7, 1, BLOCK, "modified with blocks of 8"},
   };
   for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
@@ -50,10 +51,10 @@ static void test_rows_of_warp(void)
     const char *what;
   } of[] = {
       {{1, WIDE + 1, 0, 1, 768, PROCESSORS, false, 0, 0}, 2, "a warp makes two scalar rows where levels are wide"},
-      {{1, WIDE, 0, 1, 768, PROCESSORS, false, 0, 0}, 1, "and one where they are narrower"},
-      {{1, WIDE + 1, 0, 2, 768, PROCESSORS, false, 0, 0}, 1, "or more"},
-      {{1, WIDE + 1, 0, 1, 769, PROCESSORS, false, 0, 0}, 1, "or two rows do not fit"},
-      {{2, WIDE + 1, 0, 1, 7, PROCESSORS, false, 0, 0}, 1, "or rows are of blocks"},
+      {{1, WIDE, 0, 1, 768, PROCESSORS, false, 0, 0}, 1, "one row where levels are narrower"},
+      {{1, WIDE + 1, 0, 2, 768, PROCESSORS, false, 0, 0}, 1, "one row where two levels share the rows"},
+      {{1, WIDE + 1, 0, 1, 769, PROCESSORS, false, 0, 0}, 1, "one row if two do not fit"},
+      {{2, WIDE + 1, 0, 1, 7, PROCESSORS, false, 0, 0}, 1, "one row if rows are of blocks"},
   };
   for (size_t i = 0; i < sizeof of / sizeof *of; i++)
     tap_ok(karst_ilu_choose_rows_of_warp(&of[i].shape) == of[i].rows, "%s", of[i].what);
@@ -67,12 +68,16 @@ static void test_search(void)
     const char *what;
   } of[] = {
       {{1, 1000, 9000, 100, 99, PROCESSORS, false, 640000, 4096}, false, "64 products for each block have lists"},
-      {{1, 1000, 9000, 100, 99, PROCESSORS, false, 640001, 4096}, true, "one more has none"},
-      {{9, 1000, 9000, 100, 99, PROCESSORS, true, 640001, 9}, true, "neither with modified, large blocks"},
-      {{1, 1000, 9000, 100, 99, PROCESSORS, false, 640000, 4097}, true, "a long list of one row, for its lanes"},
-      {{1, 1000, 19000, 100, 99, PROCESSORS, false, 640000, 4097}, false, "which a warp has lanes enough for"},
-      {{1, 1000, 19000, 100, 1537, PROCESSORS, false, 640000, 4097}, true, "where it has room for the row"},
-      {{7, 1000, 9000, 100, 99, PROCESSORS, false, 640000, 4097}, false, "or the matrix units"},
+      {{1, 1000, 9000, 100, 99, PROCESSORS, false, 640001, 4096}, true, "one product more has no lists"},
+      {{9, 1000, 9000, 100, 99, PROCESSORS, true, 640001, 9}, true, "nor has it with large modified blocks"},
+      {{1, 1000, 9000, 100, 99, PROCESSORS, false, 640000, 4097}, true, "a long list of one row is searched, too"},
+      {{1, 1000, 19000, 100, 99, PROCESSORS, false, 640000, 4097},
+       false,
+       "no search with many neighbours: a warp a row"},
+      {{1, 1000, 19000, 100, 1537, PROCESSORS, false, 640000, 4097},
+       true,
+       "a search where the row has no room in a warp"},
+      {{7, 1000, 9000, 100, 99, PROCESSORS, false, 640000, 4097}, false, "no search with the matrix units"},
   };
   for (size_t i = 0; i < sizeof of / sizeof *of; i++)
     tap_ok(karst_ilu_searches(&of[i].shape) == of[i].searches, "%s", of[i].what);
@@ -93,12 +98,13 @@ static void test_sweep(void)
   tap_ok(karst_ilu_choose_sweep(KARST_TRISOLVE_AUTO, 8) == KARST_ILU_SWEEP_LEVEL, "auto, 8 levels: a launch for each");
   tap_ok(karst_ilu_choose_sweep(KARST_TRISOLVE_AUTO, 9) == KARST_ILU_SWEEP_DATAFLOW,
          "auto, 9 levels: one launch for all");
-  tap_ok(karst_ilu_choose_sweep(KARST_TRISOLVE_LEVEL, LONG) == KARST_ILU_SWEEP_LEVEL, "level, however many there are");
+  tap_ok(karst_ilu_choose_sweep(KARST_TRISOLVE_LEVEL, LONG) == KARST_ILU_SWEEP_LEVEL,
+         "level, for any number of levels");
   tap_ok(karst_ilu_choose_sweep(KARST_TRISOLVE_DATAFLOW, 2) == KARST_ILU_SWEEP_DATAFLOW,
-         "dataflow, however few there are");
+         "dataflow, for any number of levels");
   tap_ok(karst_ilu_choose_sweep(KARST_TRISOLVE_JACOBI, 2) == KARST_ILU_SWEEP_JACOBI &&
              karst_ilu_choose_sweep(KARST_TRISOLVE_JACOBI, LONG) == KARST_ILU_SWEEP_JACOBI,
-         "jacobi, whatever the levels");
+         "jacobi, for any number of levels");
 }
 
 static void test_tiles(void)
@@ -109,26 +115,26 @@ static void test_tiles(void)
   const karst_tiling tiling = {2, start, 2, colour_start}, rows = {ROWS, start, 2, colour_start};
   tap_ok(karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, 3, &tiling) &&
              karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_AUTO, ROWS, 6 * ROWS, 3, &tiling),
-         "tiles, where there are some");
+         "tiles, if the order has tiles");
   tap_ok(!karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, 3, NULL) &&
              !karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, LARGE, &tiling),
-         "not where there are none, nor for large blocks");
+         "no tiles without tiles in the order, nor for large blocks");
   tap_ok(karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, 3, &rows) &&
              !karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_AUTO, ROWS, 6 * ROWS, 3, &rows),
-         "tiles of single rows only where they are asked for");
+         "tiles of single rows only if the option says tiles");
   tap_ok(!karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_LEVEL, ROWS, 6 * ROWS, 3, &tiling) &&
              !karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_DATAFLOW, ROWS, 6 * ROWS, 3, &tiling),
-         "and not where another way is asked for");
+         "no tiles if the option names another way");
   const struct {
     int64_t rows, tiles, neighbours;
     bool suit;
     const char *what;
   } of[] = {{800, 100, 16, true, "tiles suit rows of 16 neighbours"},
-            {800, 100, 17, false, "and of more only in large tiles"},
-            {4800, 100, 64, true, "of 48 rows, up to 64 neighbours"},
-            {4799, 100, 64, false, "not of fewer rows"},
-            {4800, 100, 65, false, "nor with more neighbours"},
-            {199, 100, 6, false, "and never tiles of less than two rows"}};
+            {800, 100, 17, false, "rows of more neighbours need larger tiles"},
+            {4800, 100, 64, true, "tiles of 48 rows suit up to 64 neighbours"},
+            {4799, 100, 64, false, "smaller tiles do not"},
+            {4800, 100, 65, false, "nor do more neighbours"},
+            {199, 100, 6, false, "tiles of less than two rows never do"}};
   for (size_t i = 0; i < sizeof of / sizeof *of; i++)
     tap_ok(karst_tiles_suit_sweeps(gpu, of[i].rows, of[i].tiles, of[i].neighbours * of[i].rows) == of[i].suit, "%s",
            of[i].what);
@@ -147,7 +153,7 @@ static void test_parts(void)
            "b = %d, %d neighbours of 100 rows: %d lanes a row", of[i].b, of[i].neighbours, of[i].parts);
 }
 
-/* Returns what a triangle of all rows of those lengths has. count: [lengths] */
+/* Returns the long rows of a triangle with count[i] rows of length[i]. count: [lengths] */
 static karst_ilu_long_rows count_long(int lengths, const int64_t *length, const int64_t *count, int64_t *rows,
                                       int64_t *neighbours)
 {

@@ -97,7 +97,7 @@ static int count_iterations(const struct problem *p, karst_solver *solver)
 
 #define SOLVER(...) solver_from(context, PAIRS(__VA_ARGS__))
 
-/* Sets up with auto and with what it stands for: the same iterations. */
+/* A set-up with auto takes the iterations of one with the ordering that auto chooses. */
 static void test_solver(karst_context *context)
 {
   static const struct {
@@ -125,7 +125,7 @@ static void test_solver(karst_context *context)
            tap_solver_text(chosen, "ordering_used"), tap_solver_text(chosen, "ordering_reason"));
     const int iterations = count_iterations(&p, chosen);
     tap_ok(iterations > 0 && iterations == count_iterations(&p, fixed), "it takes the same %d iterations", iterations);
-    tap_ok(!*tap_solver_text(fixed, "ordering_used"), "a solver that was told its ordering chooses none");
+    tap_ok(!*tap_solver_text(fixed, "ordering_used"), "a solver with a given ordering reports no choice");
     tap_need(context, karst_solver_update(chosen), "update");
     tap_ok(strcmp(tap_solver_text(chosen, "ordering_used"), wanted) == 0, "an update keeps the order");
     karst_solver_destroy(chosen);
@@ -154,7 +154,7 @@ static void test_again(karst_context *context)
   problem_destroy(&q);
 }
 
-/* What an analysis was made with is what auto stands for there. */
+/* With an analysis, auto takes the ordering of the analysis. */
 static void test_analysis(karst_context *context)
 {
   static const char *const orderings[] = {"natural", "tiles", "auto", "rcm"};
@@ -168,7 +168,7 @@ static void test_analysis(karst_context *context)
     const karst_status status = karst_solver_setup_with(automatic, p.A, analysis);
     const char *used = strcmp(orderings[i], "auto") == 0 ? tap_solver_text(made, "ordering_used") : orderings[i];
     if (strcmp(used, "rcm") == 0) {
-      tap_ok(status == KARST_ERROR_ARGUMENT, "auto never stands for rcm: %s", karst_context_error(context));
+      tap_ok(status == KARST_ERROR_ARGUMENT, "auto refuses an analysis with rcm: %s", karst_context_error(context));
     } else {
       tap_ok(!status && strcmp(tap_solver_text(automatic, "ordering_used"), used) == 0 &&
                  count_iterations(&p, automatic) == count_iterations(&p, made),
@@ -176,7 +176,7 @@ static void test_analysis(karst_context *context)
              tap_solver_text(automatic, "ordering_used"));
       const bool tiles = strcmp(used, "tiles") == 0;
       tap_ok(karst_solver_setup_with(other, p.A, analysis) == (tiles ? KARST_ERROR_ARGUMENT : KARST_SUCCESS),
-             tiles ? "but not with tiles of another size" : "whatever the size of tiles would be");
+             tiles ? "but not with tiles of another size" : "natural order has no tile size to differ");
     }
     karst_analysis_destroy(analysis);
     karst_solver_destroy(made);
@@ -195,7 +195,7 @@ static void test_options(karst_context *context)
   tap_need(context, karst_options_set(options, "ordering", "auto"), "auto");
   tap_need(context, karst_options_copy(context, options, &copy), "copy");
   tap_need(context, karst_options_get(copy, "ordering", &text), "ordering");
-  tap_ok(strcmp(text, "auto") == 0 && karst_options_used(copy, "tile-size"), "auto goes round, and reads tile-size");
+  tap_ok(strcmp(text, "auto") == 0 && karst_options_used(copy, "tile-size"), "auto is kept, and reads tile-size");
   const karst_status status = karst_options_set(options, "ordering", "automatic");
   tap_ok(status == KARST_ERROR_OPTION && strstr(karst_context_error(context), "tiles|auto"), "%s",
          karst_context_error(context));
@@ -211,8 +211,9 @@ static void test_commands(void)
   tap_ok(run->status == 0 && strstr(run->out, ", ordering tiles, scale none\n") &&
              strstr(run->out, "ordering_used tiles\n") && strstr(run->out, "ordering_reason trisolve tiles asks"),
          "solve reports the order that was used, and why");
-  tap_ok(strstr(run->out, "  ordering                     tiles (chosen by auto)\n"), "its view has who chose it");
-  tap_ok(strstr(run->out, "; in natural order 39 levels, about "), "and what natural order would cost");
+  tap_ok(strstr(run->out, "  ordering                     tiles (chosen by auto)\n"),
+         "its view says that auto chose it");
+  tap_ok(strstr(run->out, "; in natural order 39 levels, about "), "and the cost of natural order");
   run = CLI_RUN("solve", "poisson2d:20x20", "--ordering", "auto", "--device", "cpu");
   tap_ok(run->status == 0 && strstr(run->out, ", ordering natural, scale none\n"), "natural order is reported too");
   run = CLI_RUN("solve", "poisson3d:9x9x9", "--ordering", "auto", "--precond", "auto", "--device", "cpu");
@@ -231,7 +232,7 @@ static void test_commands(void)
          "and so does JSON");
   cli_need("compare");
   run = CLI_RUN("compare", "poisson2d:9x9", "--ordering", "natural,auto", "--dry-run");
-  tap_ok(run->status == 0 && strstr(run->out, "ordering=auto"), "compare takes it as any other: %s", run->err);
+  tap_ok(run->status == 0 && strstr(run->out, "ordering=auto"), "compare accepts it: %s", run->err);
 #else
   tap_skip("built without jansson", "JSON and compare");
 #endif

@@ -1,4 +1,5 @@
-/* What an order will cost is predicted within a factor of two of what was measured, and estimated before it is made. */
+/* The predicted cost of an order is within a factor of two of the measured one, and an order's cost is estimated before
+ * it is made. */
 #include "tests/support/failing_allocator.h"
 #include "solver/auto/order.h"
 #include "solver/ordered.h"
@@ -51,7 +52,7 @@ static void test_measured(karst_context *context)
   }
 }
 
-/* What an ordering sees of A for ILU(level), but for a grid. */
+/* The pattern of A that an ordering receives for ILU(level), without a grid. */
 static karst_ordering_pattern pattern_of(karst_context *context, const karst_matrix *A, int level)
 {
   return (karst_ordering_pattern){.context = context,
@@ -62,7 +63,7 @@ static karst_ordering_pattern pattern_of(karst_context *context, const karst_mat
                                   .distance = level + 1};
 }
 
-/* The number of levels, estimated from some rows of a grid, is that of the factors, in the grid's order and in any
+/* The number of levels that is estimated from some rows of a grid is that of the factors, in the grid's order and any
  * other. */
 static void test_levels(karst_context *context)
 {
@@ -81,7 +82,7 @@ static void test_levels(karst_context *context)
       tap_need(context, karst_order_estimate(&pattern, machine_of(false), false, &outlook), "estimate");
       tap_need(context, karst_order_predict(context, &system, machine_of(false), &cost), "cost");
       if (outlook.levels != (double)cost.levels)
-        tap_note("k = %d: %g levels estimated, %lld there are", k, outlook.levels, (long long)cost.levels);
+        tap_note("k = %d: %g levels estimated, %lld counted", k, outlook.levels, (long long)cost.levels);
       right = right && outlook.levels == (double)cost.levels;
     }
     tap_ok(right, "%s shows its level sets for k = 0, 1, 2", specs[i]);
@@ -89,7 +90,7 @@ static void test_levels(karst_context *context)
   }
 }
 
-/* On a CPU: what is estimated for a GPU differs by the device alone. */
+/* The test runs on a CPU: only the device's numbers differ on a GPU. */
 static void test_colours(karst_context *context)
 {
   static const char *const specs[] = {"poisson2d:90x80", "poisson3d:30x24x28", "laplace27:20x22x24", "poisson2d:1x500"};
@@ -103,7 +104,7 @@ static void test_colours(karst_context *context)
       struct tiled made = tiled_make("tiles", &pattern);
       tap_need(context, karst_order_estimate(&pattern, machine_of(true), false, &outlook), "estimate");
       if (outlook.colours != (double)made.tiling.colours)
-        tap_note("k = %d: %g colours estimated, %lld there are", k, outlook.colours, (long long)made.tiling.colours);
+        tap_note("k = %d: %g colours estimated, %lld counted", k, outlook.colours, (long long)made.tiling.colours);
       right = right && outlook.colours == (double)made.tiling.colours;
       tiled_free(context, &made);
     }
@@ -112,14 +113,14 @@ static void test_colours(karst_context *context)
   }
 }
 
-/* Of a pattern that is no grid the levels of A are counted. */
+/* The levels of A are counted if its pattern is no grid. */
 static void test_counted(karst_context *context)
 {
   enum { ROWS = 50 };
   karst_index start[ROWS + 1] = {0}, column[ROWS * 3];
   karst_order_outlook outlook;
   karst_index n = 0;
-  for (karst_index i = 0; i < ROWS; i++) { /* row i waits for i / 2: as a tree does */
+  for (karst_index i = 0; i < ROWS; i++) { /* row i depends on row i / 2, as in a tree */
     if (i > 0) column[n++] = i / 2;
     column[n++] = i;
     start[i + 1] = n;
@@ -133,7 +134,7 @@ static void test_counted(karst_context *context)
          "and no row has none");
 }
 
-/* A path in an order that no grid has: its levels are counted. */
+/* A path in an order that is not a grid's: its levels are counted. */
 static karst_status estimate(karst_context *context, void *user)
 {
   enum { ROWS = 1500 };
@@ -185,11 +186,11 @@ static void test_too_large(void)
          "natural order is left out where its factors are too large: %s, %lld levels", karst_status_text(status),
          (long long)cost.levels);
   memory.limit = 0;
-  tap_ok(!karst_solver_order_cost(solver, &cost) && cost.natural_levels == ROWS, "and told where there is room");
+  tap_ok(!karst_solver_order_cost(solver, &cost) && cost.natural_levels == ROWS, "and reported where there is room");
   karst_matrix *large = make_arrow(context, LARGE);
   tap_need(context, karst_solver_setup(solver, large), "setup");
   tap_ok(!karst_solver_order_cost(solver, &cost) && cost.levels == 2 && cost.natural_levels == 0,
-         "but for 2^28 blocks of one row nobody is kept waiting");
+         "2^28 blocks of one row are not counted");
   karst_solver_destroy(solver);
   karst_matrix_destroy(large);
   karst_matrix_destroy(A);

@@ -1,5 +1,5 @@
 /* Each ordering is a permutation of any pattern, and the same in every run. RCM reduces the bandwidth, AMD and METIS
- * reduce the fill. None changes the process that it runs in. */
+ * reduce the fill. An ordering changes nothing in its process. */
 #include "config.h"
 
 #include "solver/system.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A pattern as orderings take it, of a matrix without a grid. */
+/* The pattern for an ordering, of a matrix without a grid. */
 static karst_status compute(const struct karst_ordering_ops *ops, karst_context *context, const struct pattern *A,
                             karst_index *permutation)
 {
@@ -96,7 +96,7 @@ static void test_missing(karst_context *context, const struct karst_ordering_ops
   struct pattern A = pattern_grid(3, 3, 1);
   karst_index permutation[9];
   karst_status status = compute(ops, context, &A, permutation);
-  tap_ok(status == KARST_ERROR_NOT_BUILT, "%s says what is missing: %s", ops->name, karst_context_error(context));
+  tap_ok(status == KARST_ERROR_NOT_BUILT, "%s names the missing library: %s", ops->name, karst_context_error(context));
   pattern_free(&A);
 }
 
@@ -135,7 +135,7 @@ static void test_bandwidth(karst_context *context)
   pattern_free(&result);
 }
 
-/* Two paths are not connected: each must come out as a path, with bandwidth 1. */
+/* Two paths are not connected: each must become a path with bandwidth 1. */
 static void test_components(karst_context *context)
 {
   struct pattern path = pattern_grid(40, 1, 1);
@@ -151,7 +151,7 @@ static void test_components(karst_context *context)
   struct pattern shuffled = reordered(context, &path, shuffle);
   tap_need(context, compute(find("rcm"), context, &shuffled, order), "rcm");
   struct pattern result = reordered(context, &shuffled, order);
-  tap_ok(bandwidth(&result) == 1, "rcm: two shuffled paths come out with bandwidth 1");
+  tap_ok(bandwidth(&result) == 1, "rcm: two shuffled paths get bandwidth 1");
   free(shuffle);
   free(order);
   pattern_free(&path);
@@ -233,7 +233,7 @@ static bool same_handler(int signal, void (*handler)(int))
 }
 
 /* Two threads order at once while SIGTERM goes to one of them and to the process. Each order is the one computed alone.
- * The program's handlers are called and stay, and its random numbers are not disturbed. */
+ * The program's handlers are called and stay, and its random numbers do not change. */
 static void test_process(const struct karst_ordering_ops *ops)
 {
   const struct sigaction action = {.sa_handler = on_terminate};
@@ -272,14 +272,14 @@ static void test_process(const struct karst_ordering_ops *ops)
   tap_ok(terminated > 0 && terminated <= sent, "%s: the program's handler was called, %d times for %d signals",
          ops->name, (int)terminated, sent);
   tap_ok(same_handler(SIGTERM, on_terminate) && same_handler(SIGABRT, SIG_DFL), "%s: the handlers stay", ops->name);
-  tap_ok(same && rand() == second, "%s leaves the program's random numbers alone", ops->name);
+  tap_ok(same && rand() == second, "%s does not change the program's random numbers", ops->name);
   /* NOLINTEND(cert-*,bugprone-bad-signal-to-kill-thread) */
   sigaction(SIGTERM, &before, NULL);
   pattern_free(&grid);
   pattern_free(&flat);
 }
 
-/* An ordering of a test's own: the cells of a grid with z fastest, x slowest. Without a grid it fails. */
+/* An ordering of the test: the cells of a grid with z fastest, x slowest. Without a grid it fails. */
 static karst_status order_columns(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling)
 {
   (void)tiling;
@@ -301,8 +301,8 @@ static karst_status order_columns(const karst_ordering_pattern *pattern, karst_i
 static const struct karst_ordering_ops columns = {
     .name = "columns", .help = "the columns of a grid", .compute = order_columns};
 
-/* A grid whose cells come in any order, with a hole: the ordering finds the columns all the same, and the ordered
- * matrix has the grid with the cells that its block rows are then. */
+/* In a grid with a hole and cells in any order the ordering finds the columns. The ordered matrix has the grid with the
+ * cells of its block rows. */
 static void test_grid_is_seen(karst_context *context)
 {
   enum { NX = 3, NY = 4, NZ = 5, CELLS = NX * NY * NZ };
@@ -317,7 +317,7 @@ static void test_grid_is_seen(karst_context *context)
            "matrix");
   tap_ok(karst_system_setup(&choice, KARST_SCALE_NONE, A, NULL, &system) == KARST_ERROR_MATRIX &&
              strstr(karst_context_error(context), "columns need a grid"),
-         "an ordering learns that there is no grid");
+         "an ordering without a grid receives none");
   karst_system_destroy(&system);
   for (karst_index i = 0; i < CELLS; i++) shuffle[i] += NX * NY; /* one layer without a cell */
   tap_need(context, karst_matrix_set_grid_cells(A, NX, NY, NZ + 1, shuffle), "grid");
@@ -366,7 +366,7 @@ static void test_order_of_solver(karst_context *context)
 int main(void)
 {
   karst_context *context = tap_context();
-  tap_ok(find("natural") && !find("natural")->compute, "natural needs nothing computed");
+  tap_ok(find("natural") && !find("natural")->compute, "natural computes nothing");
   test_bandwidth(context);
   test_components(context);
   tap_each_device(test_grid_is_seen, "an ordering that sees the grid");

@@ -94,7 +94,7 @@ static void check_lines(karst_context *context, karst_index lines, karst_index c
              karst_schedule_runs(&plan->upper) >= lines,
          "%ld lines of %ld cells: %ld runs in one level", (long)lines, (long)cells,
          (long)karst_schedule_runs(&plan->lower));
-  tap_ok(plan->threads == 2, "the two threads that are there share them");
+  tap_ok(plan->threads == 2, "and two threads share them");
   context->backend->ilu->analysis_destroy(context, &analysis);
   tap_need(context, karst_context_set_threads(context, 1), "one thread");
   karst_ilu_pattern_destroy(context, &pattern);

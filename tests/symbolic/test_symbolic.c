@@ -1,6 +1,5 @@
-/* The pattern of ILU(k) is the one that the level rule defines, for every level and number of threads. Level sets are
- * as deep as the longest chain of dependencies. Patterns are transposed, symmetrised, mirrored and permuted like
- * matrices. */
+/* The pattern of ILU(k) follows the level rule, for every level and number of threads. Level sets are as deep as the
+ * longest chain of dependencies. Patterns are transposed, symmetrised, mirrored and permuted like matrices. */
 #include "symbolic/symbolic.h"
 
 #include "tests/support/failing_allocator.h"
@@ -77,7 +76,7 @@ static void test_fill_rule(karst_context *context)
   tap_ok(wrong == 0, "%d random patterns, k = 0 .. 5 and n: the fill is the level rule's", cases);
 }
 
-/* The joined rows are those of L, the diagonal and U, and each entry of A is where position says. */
+/* The joined rows are those of L, the diagonal and U, and position has the place of each entry of A. */
 static void test_join(karst_context *context)
 {
   const karst_index n = 40;
@@ -194,7 +193,7 @@ static bool same(int64_t count, const karst_index *a, const karst_index *b)
   return memcmp(a, b, (size_t)count * sizeof *a) == 0;
 }
 
-/* There are many more rows than threads, so that threads do share them. */
+/* There are many more rows than threads, so that threads share them. */
 static void test_threads(karst_context *context)
 {
   struct pattern A = pattern_grid(13, 17, 19), B = pattern_random(400, 0.01), *both[] = {&A, &B};
@@ -243,7 +242,7 @@ static void test_products(karst_context *context)
   }
 }
 
-/* Whether the bound of the blocks of level 1 holds, and is what the block rows of the one best pivot make. */
+/* Returns whether the bound of the blocks of level 1 holds, and is the number of blocks that one row makes. */
 static bool is_bounded(karst_context *context, const struct pattern *A)
 {
   karst_ilu_pattern pattern;
@@ -276,7 +275,7 @@ static void test_least(karst_context *context)
     wrong += !is_bounded(context, &A);
     pattern_free(&A);
   }
-  tap_ok(wrong == 0, "random patterns: factors have as many blocks as one row makes");
+  tap_ok(wrong == 0, "random patterns: factors have at least as many blocks as one row makes");
   tap_need(context, karst_ilu_least_blocks(context, ROWS, arrow.start, arrow.column, &least), "bound");
   tap_ok(least == (double)(ROWS - 1) * (ROWS - 2), "an arrow of %d rows makes %g blocks", ROWS, least);
   pattern_free(&arrow);
@@ -496,7 +495,7 @@ static void test_bad_permutation(karst_context *context)
   tap_ok(karst_pattern_permute(context, 3, A.start, A.column, twice, &start, &column, &source) ==
                  KARST_ERROR_ARGUMENT &&
              !start && !column && !source,
-         "a pattern is not permuted by what is no permutation");
+         "an invalid permutation is refused");
   pattern_free(&A);
 }
 

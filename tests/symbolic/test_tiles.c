@@ -1,6 +1,6 @@
 /* The ordering tiles is a permutation of any pattern, the same in every run, with tiles no larger than the option
  * allows. The factors of ILU(k) couple no two tiles of one colour. Tiles are boxes of a grid, or grow along strong
- * couplings, and are long in their direction. Iterations are about those of the natural order. The cost of an order is
+ * couplings and are long in this direction. Iterations are about those of the natural order. The cost of an order is
  * reported. */
 #include "tests/support/problem.h"
 #include "tests/support/tilings.h"
@@ -30,7 +30,7 @@ static void test_grids(karst_context *context)
       wrong += fault != NULL;
       pattern_free(&A);
     }
-  tap_ok(wrong == 0, "boxes of grids, told and found, with 7 and 27 points");
+  tap_ok(wrong == 0, "boxes of given and found grids, with 7 and 27 points");
 }
 
 static void test_chess(karst_context *context)
@@ -50,7 +50,7 @@ static void test_chess(karst_context *context)
   pattern_free(&A);
 }
 
-/* On a CPU more colours are used where there are many boxes, for fewer iterations. */
+/* On a CPU many boxes have more colours, for fewer iterations. */
 static void test_many_boxes(karst_context *context)
 {
   static const karst_index size[3] = {40, 40, 40};
@@ -74,7 +74,7 @@ static void count_grids(void *user, karst_message_kind kind, const char *text)
   if (kind == KARST_MESSAGE_WARNING && strstr(text, "couplings are not those of the grid")) ++*(int *)user;
 }
 
-/* A grid that has little to do with the couplings is left for the one that they show. */
+/* If a grid does not fit the couplings, the grid that they show is taken. */
 static void test_other_grid(karst_context *context)
 {
   static const karst_index size[3] = {12, 12, 12};
@@ -90,13 +90,13 @@ static void test_other_grid(karst_context *context)
   karst_context_set_message(context, NULL, NULL);
   tap_ok(messages == 1 && made.tiling.tiles == right.tiling.tiles &&
              memcmp(made.permutation, right.permutation, (size_t)A.n * sizeof *made.permutation) == 0,
-         "a grid that is that of another matrix is left aside, and a message says so");
+         "the grid of another matrix is ignored, with a message");
   tiled_free(context, &made);
   tiled_free(context, &right);
   pattern_free(&A);
 }
 
-/* Large planes have six colours for ILU(k), k > 0, however they lie in space, and lines two. */
+/* Large planes in any direction have six colours for ILU(k), k > 0, and lines two. */
 static void test_planes(karst_context *context)
 {
   static const karst_index grids[][3] = {{40, 40, 1}, {40, 1, 40}, {1, 40, 40}, {1, 1, 400}};
@@ -118,7 +118,7 @@ static void test_planes(karst_context *context)
   }
 }
 
-/* Threads change nothing: what is sorted in parts for them comes out the same. */
+/* The tiles are the same for any number of threads, which sort in parts. */
 static void test_threads(karst_context *context)
 {
   static const karst_index size[3] = {40, 30, 25};
@@ -146,7 +146,7 @@ static void test_threads(karst_context *context)
                !memcmp(made[0].permutation, made[1].permutation, bytes) && !memcmp(start[0], start[1], bytes) &&
                !memcmp(column[0], column[1], entries) && !memcmp(source[0], source[1], entries),
            "%s at distance %d, grid %s: the same with one thread and with three", names[c % 2], pattern.distance,
-           c < 4 ? "told" : "found");
+           c < 4 ? "given" : "found");
     for (int t = 0; t < 2; t++) {
       tiled_free(context, &made[t]);
       karst_release(context, start[t]);
@@ -257,7 +257,7 @@ static void test_strength(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* Tiles that are to grow are no boxes, although a grid is found, and are valid ones. */
+/* With tile-shape grown tiles are valid and no boxes, even if a grid is found. */
 static void test_shape(karst_context *context)
 {
   static const karst_index size[3] = {10, 10, 10};
@@ -321,8 +321,8 @@ static void test_growth(karst_context *context)
 
 /* Within 15 % of the natural order, and four iterations, because those of small systems vary with the right-hand side;
  * on a GPU within 30 %, because tiles are smaller there and their colours fewer. With discontinuous coefficients the
- * residual stays as it is for a while, and one right-hand side in some hundred ends behind that: 77 iterations instead
- * of 61 to 64. */
+ * residual stagnates for some iterations, and about one right-hand side in a hundred converges only after them: 77
+ * iterations instead of 61 to 64. */
 static void test_iterations(karst_context *context)
 {
   const double most = karst_context_is_host(context) ? 1.15 : 1.3;
@@ -357,7 +357,7 @@ static void test_cost(karst_context *context)
   karst_matrix *A = matrix_from(context, "poisson2d:12x12", 0);
   karst_solver *solver = make_solver(context, "natural", 0, 0);
   karst_status status = karst_solver_order_cost(solver, &cost);
-  tap_ok(status == KARST_ERROR_ARGUMENT, "before setup no cost is known: %s", karst_context_error(context));
+  tap_ok(status == KARST_ERROR_ARGUMENT, "before setup there is no cost: %s", karst_context_error(context));
   tap_need(context, karst_solver_setup(solver, A), "setup");
   tap_ok(!karst_solver_order_cost(solver, &cost) && cost.levels == 23 && cost.widest_level == 12 && cost.tiles == 0 &&
              cost.colours == 0 && cost.tile_levels == 0,
@@ -376,12 +376,12 @@ static void test_cost(karst_context *context)
   status = karst_solver_order_cost(solver, &cost);
   tap_ok(!status && cost.tiles == 9 && cost.colours == 2 && cost.tile_levels == 2 && cost.levels < 23,
          "in nine tiles there are two levels of tiles and %lld of rows", (long long)cost.levels);
-  tap_ok(cost.natural_levels == 23 && cost.natural_seconds > 0, "and natural order is told beside it");
+  tap_ok(cost.natural_levels == 23 && cost.natural_seconds > 0, "and natural order is reported beside it");
   karst_solver_destroy(solver);
   solver = make_solver(context, "tiles", 16, 1);
   tap_need(context, karst_solver_setup(solver, A), "setup");
   tap_ok(!karst_solver_order_cost(solver, &cost) && cost.tiles == 9 && cost.colours == 4 && cost.tile_levels <= 4,
-         "the solver's ordering knows the level: four colours for level 1");
+         "the solver's ordering uses the level: four colours for level 1");
   karst_solver_destroy(solver);
   karst_matrix_destroy(A);
 }
@@ -394,7 +394,7 @@ static void test_analysis(karst_context *context)
   karst_solver *other = make_solver(context, "tiles", 9, 0);
   tap_need(context, karst_solver_setup(first, A), "setup");
   tap_need(context, karst_solver_get_analysis(first, &analysis), "analysis");
-  tap_ok(!karst_solver_setup_with(same, A, analysis), "an analysis in tiles serves another solver");
+  tap_ok(!karst_solver_setup_with(same, A, analysis), "an analysis in tiles fits another solver");
   const karst_status status = karst_solver_setup_with(other, A, analysis);
   tap_ok(status == KARST_ERROR_ARGUMENT, "but not with other tiles: %s", karst_context_error(context));
   karst_analysis_destroy(analysis);
@@ -413,12 +413,12 @@ static void test_stages(karst_context *context)
                                                      "first", "jacobi", "second.level", "1"));
   tap_need(context, karst_solver_create(context, options, &solver), "solver");
   tap_need(context, karst_solver_setup(solver, A), "setup");
-  tap_ok(!karst_solver_order_cost(solver, &cost) && cost.colours == 4, "the level of a stage counts as well");
+  tap_ok(!karst_solver_order_cost(solver, &cost) && cost.colours == 4, "the level of a stage is used, too");
   tap_ok(karst_options_used(options, "tile-size") == 1 && !karst_options_set(options, "ordering", "colour") &&
              karst_options_used(options, "tile-size") == 0,
-         "tile-size makes a difference to tiles alone");
+         "tile-size changes only tiles");
   const karst_status status = karst_options_set(options, "tile-size", "-1");
-  tap_ok(status == KARST_ERROR_OPTION, "it is not negative: %s", karst_context_error(context));
+  tap_ok(status == KARST_ERROR_OPTION, "a negative tile-size is refused: %s", karst_context_error(context));
   karst_solver_destroy(solver);
   karst_options_destroy(options);
   karst_matrix_destroy(A);
