@@ -231,7 +231,7 @@ static void test_turns(karst_context *context)
            "%s, Gram-Schmidt %s, with three preconditioners in turns: %.1e of %.1e after %d iterations", flexible[i][0],
            flexible[i][1], residual, target, result.iterations);
   }
-  tap_need(context, solve_in_turns(&s, "gmres", "auto", false, target, &result), "gmres, not told");
+  tap_need(context, solve_in_turns(&s, "gmres", "auto", false, target, &result), "gmres, not declared");
   tap_ok(result.reason <= 0 || result.iterations > 2 * iterations,
          "gmres does not converge, or takes more iterations: %s after %d iterations", karst_reason_text(result.reason),
          result.iterations);

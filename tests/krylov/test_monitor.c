@@ -125,7 +125,7 @@ static void test_targets(const struct problem *p, const char *name)
   struct decision first = decide(KARST_STOP, 0);
   karst_solver_monitor(solver, decide_at, &first);
   result = problem_solve(p, solver);
-  tap_ok(result.reason == KARST_CONVERGED_ATOL && result.iterations == 0, "%s: likewise atol", name);
+  tap_ok(result.reason == KARST_CONVERGED_ATOL && result.iterations == 0, "%s: atol is the reason, too", name);
   karst_solver_destroy(solver);
 }
 

@@ -378,7 +378,7 @@ static void test_inside(void)
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     karst_status status = karst_options_set(options, bad[i][0], "1");
     const char *sentence = karst_context_error(context);
-    tap_ok(status == KARST_ERROR_OPTION && strstr(sentence, bad[i][1]), "%s is none: %s", bad[i][0], sentence);
+    tap_ok(status == KARST_ERROR_OPTION && strstr(sentence, bad[i][1]), "%s is no option: %s", bad[i][0], sentence);
   }
   tap_ok(!karst_options_get(options, "first", &text) && strcmp(text, "parilu") == 0 &&
              !karst_options_get(options, "first.second", &text) && strcmp(text, "iluk") == 0 &&

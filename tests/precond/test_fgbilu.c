@@ -113,7 +113,7 @@ static void sizes(karst_context *context)
   static const int all[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 17, 32};
   if (fgbilu_lacks_kernels(context, "block sizes")) return;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-    struct fgbilu_grid grid = {.size = {4, 3, 3}, .b = all[i], .turned = true, .told = true};
+    struct fgbilu_grid grid = {.size = {4, 3, 3}, .b = all[i], .turned = true, .given = true};
     check_grid(context, &grid, "auto", "yes");
     grid.turned = false;
     check_grid(context, &grid, "auto", "no");
@@ -143,7 +143,7 @@ static void shapes(karst_context *context)
       struct fgbilu_grid grid = {.size = {size[i][0], size[i][1], size[i][2]}, .b = 1 + (int)(i + (size_t)number) % 4};
       check_grid(context, &grid, style, "yes"); /* the grid is found */
       grid.missing = 0.3;
-      grid.told = true;
+      grid.given = true;
       check_grid(context, &grid, style, "yes");
       grid.holes = 0.25;
       check_grid(context, &grid, style, "yes");
@@ -221,7 +221,7 @@ static void styles_agree(void)
 {
   static const struct fgbilu_grid grids[] = {{.size = {40, 23, 13}, .b = 3},
                                              {.size = {150, 20, 8}, .b = 1, .holes = 0.1, .missing = 0.1},
-                                             {.size = {5, 50, 40}, .b = 2, .told = true},
+                                             {.size = {5, 50, 40}, .b = 2, .given = true},
                                              {.size = {12, 10, 9}, .b = 9}};
   if (!strstr(karst_build_features(), "OpenMP"))
     tap_skip("built without OpenMP", "lines and wavefront have the same bits with 2 and 3 threads");

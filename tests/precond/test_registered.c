@@ -36,7 +36,7 @@ static karst_status leave(karst_precond *p, int status)
 }
 
 /* Calls that would change the solver during its set-up or update. */
-static void meddle(karst_precond *p)
+static void change_solver(karst_precond *p)
 {
   static const char busy[] = "in the middle of";
   karst_context *context = karst_precond_context(p);
@@ -51,7 +51,7 @@ static void meddle(karst_precond *p)
 static karst_status setup(karst_precond *p)
 {
   script.setups++;
-  meddle(p);
+  change_solver(p);
   if (script.fail_setup) return leave(p, script.fail_setup);
   script.wrong |= karst_precond_user(p) != &script || karst_precond_data(p) != NULL;
   struct data *data = malloc(sizeof *data);
@@ -76,7 +76,7 @@ static karst_status update(karst_precond *p)
   karst_context *context = karst_precond_context(p);
   karst_vector *values;
   script.updates++;
-  meddle(p);
+  change_solver(p);
   if (script.fail_update) return leave(p, script.fail_update);
   double *value = malloc((size_t)entries * sizeof *value);
   karst_status status = karst_vector_wrap(context, entries, (double *)karst_matrix_value(A), &values);

@@ -21,7 +21,7 @@ static const char *names_of(const karst_precond *P)
   return names;
 }
 
-/* The value of a name; without a name where there is none. */
+/* The value of a name, or one without a name. */
 static karst_value value_of(const karst_precond *P, const char *name)
 {
   karst_value value = {0};
@@ -94,7 +94,7 @@ static void units_and_texts(karst_context *context)
   tap_ok(norm.number >= 0 && strcmp(norm.unit, "") == 0, "a norm has no unit");
   tap_ok(strcmp(value_of(P, "shifted").unit, "blocks") == 0 &&
              strcmp(value_of(P, "fallbacks").unit, "factorizations") == 0,
-         "counts say what is counted");
+         "a count has the unit of its objects");
   karst_precond_destroy(P);
   P = make(context, "iluk", "jacobi", A);
   tap_ok(strcmp(value_of(P, "trisolve_used").text, "jacobi") == 0, "the text follows the option");
@@ -271,7 +271,7 @@ static void refusals(karst_context *context)
   tap_ok(strlen(value_of(P, letters(47)).name) == 47 && strlen(value_of(P, "b").unit) == 23 &&
              strlen(value_of(P, "c").text) == 95,
          "the longest name, text and unit are kept");
-  tap_ok(!karst_precond_report(P, 0, NULL), "there is no place for a value at NULL");
+  tap_ok(!karst_precond_report(P, 0, NULL), "a NULL value gets no report");
   karst_precond_destroy(P);
   karst_matrix_destroy(A);
 }
@@ -288,7 +288,8 @@ static void limits(karst_context *context)
   refused(context, karst_precond_update(P), "no room for the value updates", "an update with one more value");
   karst_precond_destroy(P);
   plan.in_setup = KARST_REPORT_VALUES + 1;
-  refused(context, karst_precond_prepare(&ops, NULL, A, &P), "no room for the value setup_32", "a setup likewise");
+  refused(context, karst_precond_prepare(&ops, NULL, A, &P), "no room for the value setup_32",
+          "a setup with one value more");
   karst_matrix_destroy(A);
 }
 

@@ -239,7 +239,7 @@ static void check_couplings(karst_context *context, int grids)
          "a coupling of a red node, %d grids in groups: %s", grids, M->explanation);
   set_entry(A, 31, 30, 0, -1);
   tap_need(context, karst_precond_update(M), "update");
-  tap_ok(karst_precond_outcome(M, NULL) == KARST_SOUND && M->explanation[0] == '\0', "new values mend it");
+  tap_ok(karst_precond_outcome(M, NULL) == KARST_SOUND && M->explanation[0] == '\0', "new values have no fault");
   karst_precond_destroy(M);
   karst_options_destroy(set);
   karst_matrix_destroy(A);

@@ -18,7 +18,7 @@ static karst_solver *make_solver(const struct problem *p, const char *norm, doub
 }
 
 /* Adds 1 to the eliminated elements of x. */
-static void spoil_eliminated(const struct problem *p, int nx)
+static void change_eliminated(const struct problem *p, int nx)
 {
   double x[LARGEST];
   tap_need(p->context, karst_vector_get(p->x, p->n, x), "x");
@@ -75,7 +75,7 @@ static void test_wrong_eliminated(karst_context *context)
       snprintf(what, sizeof what, "%s, norm %s, rtol %g", problems[s].spec, norms[o / 4], rtol[o % 4]);
       tap_need(context, karst_vector_fill(p.x, 0), "start");
       check(&p, solver, what);
-      spoil_eliminated(&p, problems[s].nx);
+      change_eliminated(&p, problems[s].nx);
       check(&p, solver, what);
       tap_ok(tap_residual(p.A, p.b, p.x) < 1e-6, "%s: the eliminated unknowns are computed", what);
       karst_solver_destroy(solver);

@@ -145,14 +145,14 @@ static void not_finite(karst_context *context)
     const int64_t at = tap_random_index(n);
     const double keep = r[at];
     r[at] = NAN;
-    double *spoiled = tile_apply(&s, r);
+    double *with_nan = tile_apply(&s, r);
     r[at] = keep;
     double *after = tile_apply(&s, r);
-    tap_ok(isnan(spoiled[at]) && is_same(n, before, after),
+    tap_ok(isnan(with_nan[at]) && is_same(n, before, after),
            "b = %d: a NaN reaches z, and does not affect the next solve", b);
     free(r);
     free(before);
-    free(spoiled);
+    free(with_nan);
     free(after);
     tile_system_free(&s);
     karst_matrix_destroy(A);

@@ -80,7 +80,7 @@ static void schedules(karst_context *context)
     count_schedules(context, &A, c % 5 ? tile_sizes[c % TILE_SIZES] : 0, c % 3, &wrong, &parallel);
     pattern_free(&A);
   }
-  tap_ok(wrong == 0, "random patterns: each row in one run, after what it depends on; one thread has one run");
+  tap_ok(wrong == 0, "random patterns: each row in one run, after its dependencies; one thread has one run");
   wrong = parallel = 0;
   for (int c = 0; c < 30; c++) {
     karst_index *cell, size[3];
@@ -90,7 +90,7 @@ static void schedules(karst_context *context)
     free(cell);
     pattern_free(&A);
   }
-  tap_ok(wrong == 0, "grids: likewise");
+  tap_ok(wrong == 0, "grids: each row in one run, after its dependencies");
   tap_ok(parallel > 0, "threads share %d of these sweeps", parallel);
 }
 

@@ -1,4 +1,4 @@
-/* auto_solver.h - solvers with the preconditioner auto for gallery matrices, and what they say, for tests. */
+/* auto_solver.h - solvers with the preconditioner auto for gallery matrices, and texts of their reports. */
 #ifndef KARST_TESTS_SUPPORT_AUTO_SOLVER_H
 #define KARST_TESTS_SUPPORT_AUTO_SOLVER_H
 

@@ -1,12 +1,12 @@
 /* failing_allocator.h - an allocator that fails on demand and counts blocks that were not released, for tests.
  *
  *     struct failing_allocator memory = {.fail_at = n};          the n-th allocation fails, from 1; 0: none
- *     struct failing_allocator memory = {.limit = bytes};        no more than these are held at once; 0: any number
+ *     struct failing_allocator memory = {.limit = bytes};        at most so many bytes are held at once; 0: any number
  *     karst_context *context = failing_context(&memory);
  *     ... use and destroy it ...
  *     memory.outstanding == 0, memory.calls allocations were requested, memory.peak bytes were held at once
  *
- * After Davis, CHOLMOD's Tcov/t_memory.c: each allocation is made to fail once. */
+ * After Davis, CHOLMOD's Tcov/t_memory.c: each allocation fails once. */
 #ifndef KARST_TESTS_SUPPORT_FAILING_ALLOCATOR_H
 #define KARST_TESTS_SUPPORT_FAILING_ALLOCATOR_H
 
@@ -66,8 +66,8 @@ static inline karst_context *failing_context(struct failing_allocator *memory)
 }
 
 /* Calls run in fresh contexts. In call i allocation number 1 + i step fails, until a call makes fewer allocations. Each
- * call that met the failure must end in the no-memory status, each must release everything, and the last must succeed.
- * run destroys what it makes, but not the context. Prints two test lines. */
+ * call with the failure must end in the no-memory status, each must release everything, and the last must succeed. run
+ * destroys what it makes, but not the context. Prints two test lines. */
 static inline void fail_every_allocation(karst_status (*run)(karst_context *context, void *user), void *user, int step,
                                          const char *what)
 {
@@ -86,7 +86,7 @@ static inline void fail_every_allocation(karst_status (*run)(karst_context *cont
       wrong_status++;
     }
     if (memory.outstanding != 0) {
-      tap_note("%s: with allocation %ld failing %ld blocks are not given back", what, n, memory.outstanding);
+      tap_note("%s: with allocation %ld failing %ld blocks are not released", what, n, memory.outstanding);
       leaked++;
     }
   }

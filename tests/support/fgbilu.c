@@ -99,7 +99,7 @@ karst_matrix *fgbilu_matrix(karst_context *context, const struct fgbilu_grid *gr
 {
   const karst_index *size = grid->size;
   karst_matrix *A = matrix_of(context, s->rows, s->b, s->start, s->column, s->value);
-  if (grid->told || grid->shuffled || grid->holes > 0)
+  if (grid->given || grid->shuffled || grid->holes > 0)
     tap_need(context, karst_matrix_set_grid_cells(A, size[0], size[1], size[2], s->cell), "grid");
   return A;
 }

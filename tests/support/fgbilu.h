@@ -1,4 +1,4 @@
-/* fgbilu.h - what the tests of fgbilu share: random systems on grids, and preconditioners of them. */
+/* fgbilu.h - random systems on grids, and their preconditioners, for the tests of fgbilu. */
 #ifndef KARST_TESTS_SUPPORT_FGBILU_H
 #define KARST_TESTS_SUPPORT_FGBILU_H
 
@@ -8,14 +8,14 @@
 
 #include <stdbool.h>
 
-/* What a test's matrix is to be. */
+/* The properties of a test's matrix. */
 struct fgbilu_grid {
   karst_index size[3];
   int b;
   double holes, missing; /* the probabilities of a cell and of a coupling to be left out */
   bool shuffled;         /* block rows in a random order */
   bool turned;           /* the scalar rows of each block row are rotated, so that elimination has to exchange rows */
-  bool told;             /* the matrix knows its grid; always so with holes or another order */
+  bool given;            /* the matrix has its grid; always with holes or another order */
 };
 
 struct fgbilu_system {
@@ -28,7 +28,7 @@ struct fgbilu_system {
 enum { FGBILU_GPU_STYLES = KARST_BASELINES ? 4 : 2 };
 extern const char *const fgbilu_gpu_styles[FGBILU_GPU_STYLES];
 
-/* Prints that the device has no kernels of fgbilu, and returns whether that is so. */
+/* Returns whether the device has no kernels of fgbilu, and then prints this. */
 bool fgbilu_lacks_kernels(const karst_context *context, const char *what);
 
 /* Makes random blocks with a heavy diagonal on a grid. The caller forgets the system. */

@@ -1,4 +1,4 @@
-/* grids.h - checks the grid of a matrix, wherever it comes from. */
+/* grids.h - checks the grid of a matrix. */
 #ifndef KARST_TESTS_SUPPORT_GRIDS_H
 #define KARST_TESTS_SUPPORT_GRIDS_H
 

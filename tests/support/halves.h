@@ -1,5 +1,5 @@
 /* halves.h - a preconditioner for tests of reduced systems. It eliminates every other unknown of a tridiagonal matrix,
- * and is the diagonal of what is left, S. Its vectors are computed on the host, whatever the device. */
+ * and is the diagonal of the remaining matrix, S. Its vectors are computed on the host, whatever the device. */
 #ifndef KARST_TESTS_SUPPORT_HALVES_H
 #define KARST_TESTS_SUPPORT_HALVES_H
 
@@ -155,7 +155,7 @@ static karst_index block_row(const karst_precond *p, int64_t element)
 
 static const struct karst_reduction reduction = {size, enter, leave, multiply, apply_reduced, block_row};
 
-/* The method is registered, which makes a name of it, and then has the functions above. */
+/* Registers the method, and then gives it the functions above. */
 static karst_status add_method(karst_context *context)
 {
   const karst_precond_method method = copying_method("halves");

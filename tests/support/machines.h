@@ -1,4 +1,4 @@
-/* machines.h - the figures of devices that need not be there, for tests of rules. */
+/* machines.h - the numbers of devices, for tests of rules without the devices. */
 #ifndef KARST_TESTS_SUPPORT_MACHINES_H
 #define KARST_TESTS_SUPPORT_MACHINES_H
 

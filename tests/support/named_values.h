@@ -1,4 +1,4 @@
-/* named_values.h - the named values of a preconditioner or a solver, for tests that look at some. */
+/* named_values.h - reads a named value of a preconditioner or a solver. */
 #ifndef KARST_TESTS_SUPPORT_NAMED_VALUES_H
 #define KARST_TESTS_SUPPORT_NAMED_VALUES_H
 

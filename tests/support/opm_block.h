@@ -3,8 +3,8 @@
 #ifndef KARST_TESTS_SUPPORT_OPM_BLOCK_H
 #define KARST_TESTS_SUPPORT_OPM_BLOCK_H
 
-/* The second entry of the last column is a derivative of 0 that has become 7e-36. It is the largest entry of nothing,
- * and must not decide which rows are exchanged. */
+/* The second entry of the last column is a derivative of 0 that has become 7e-36. This rounding error must not decide
+ * which rows are exchanged. */
 enum { OPM_DUST = 7 };
 static const double opm_block[9] = {-1.297048e-3, 1.300591e-3, 0,        4.1845e-13, 1.50908e-13, 0,
                                     -1.297048e-3, 7.19e-36,    0.1757029};

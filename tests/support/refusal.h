@@ -1,5 +1,5 @@
-/* refusal.h - what the tests of files share: checks of refused files, and functions that make compressed files and
- * archives. */
+/* refusal.h - checks of refused files, and functions that make compressed files and archives, for the tests of files.
+ * */
 #ifndef KARST_TESTS_SUPPORT_REFUSAL_H
 #define KARST_TESTS_SUPPORT_REFUSAL_H
 

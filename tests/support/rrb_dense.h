@@ -1,5 +1,5 @@
 /* rrb_dense.h - the repeated red-black method as dense matrices, written from its description (de Jong, van der Ploeg,
- * Ditzel and Vuik, section 2) and from no code of the library; and random systems on grids to try it on. */
+ * Ditzel and Vuik, section 2) without the library's code, and random systems on grids. */
 #ifndef KARST_TESTS_SUPPORT_RRB_DENSE_H
 #define KARST_TESTS_SUPPORT_RRB_DENSE_H
 
@@ -17,11 +17,11 @@ struct rrb_system {
   karst_matrix *A;
 };
 
-/* What it is to be. */
+/* The properties of the matrix. */
 struct rrb_kind {
   bool corners;       /* a stencil of 9 points */
   bool shuffled;      /* rows in another order than the places */
-  double holes;       /* part of the places that have no node */
+  double holes;       /* share of the places that have no node */
   double anisotropic; /* couplings along x are so many times as large */
 };
 
@@ -49,11 +49,11 @@ static inline void rrb_choose_cells(struct rrb_system *system, const struct rrb_
   for (karst_index q = 0; q < system->n; q++) system->row[system->cell[q]] = q;
 }
 
-/* The neighbours of a place, in ascending order: itself is number 4. */
+/* The neighbours of a place, in ascending order; number 4 is the place itself. */
 static const int rrb_around[9][2] = {{-1, -1}, {0, -1}, {1, -1}, {-1, 0}, {0, 0}, {1, 0}, {-1, 1}, {0, 1}, {1, 1}};
 
 /* Makes the couplings of each place, weight[9 place + k] with neighbour k, and the diagonal entry: a random M-matrix,
- * diagonally dominant, barely, with couplings of several orders of magnitude. */
+ * barely diagonally dominant, with couplings of several orders of magnitude. */
 static inline double *rrb_random_weights(const struct rrb_system *system, const struct rrb_kind *kind)
 {
   double *weight = tap_memory(9 * (int64_t)system->nx * system->ny, sizeof *weight);
@@ -127,7 +127,7 @@ static inline struct rrb_system rrb_random_system(karst_context *context, karst_
   return system;
 }
 
-/* The nodes that are left at some level: their rows, and their places from 1 on the grid of that level. */
+/* The remaining nodes of a level: their rows, and their places from 1 on its grid. */
 struct rrb_left {
   int64_t count, *row, *i, *j;
   bool *red;
@@ -183,7 +183,7 @@ static inline void rrb_keep_black(struct rrb_left *left, int k)
   left->count = count;
 }
 
-/* Returns M = L D L^T after so many levels and a complete factorization of what is left. */
+/* Returns M = L D L^T after so many levels and a complete factorization of the remaining nodes. */
 static inline double *rrb_dense(const struct rrb_system *system, int levels)
 {
   const int64_t n = system->n;

@@ -1,4 +1,4 @@
-/* schedules.h - judges schedules of triangular sweeps by the triangle alone. */
+/* schedules.h - checks schedules of triangular sweeps against the triangle alone. */
 #ifndef KARST_TESTS_SUPPORT_SCHEDULES_H
 #define KARST_TESTS_SUPPORT_SCHEDULES_H
 

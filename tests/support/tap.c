@@ -197,13 +197,13 @@ void *tap_memory(int64_t count, size_t size)
 {
   void *memory = calloc((size_t)count + 1, size);
   if (!memory) {
-    printf("Bail out! the test itself is out of memory\n");
+    printf("Bail out! the test is out of memory\n");
     exit(99);
   }
   return memory;
 }
 
-/* Puts j into the ascending columns of a row, unless it is there, and returns how many they are then. */
+/* Puts j into the ascending columns of a row, unless it is there, and returns their number. */
 static int add_column(int count, karst_index *columns, karst_index j)
 {
   int at = count;

@@ -1,4 +1,4 @@
-/* tap.h - what every test program shares: TAP output, devices to run on, seeds, test data, a dense reference. */
+/* tap.h - TAP output, devices, seeds, test data and dense references for all test programs. */
 #ifndef KARST_TESTS_SUPPORT_TAP_H
 #define KARST_TESTS_SUPPORT_TAP_H
 
@@ -12,7 +12,7 @@ bool tap_ok(bool condition, const char *format, ...) __attribute__((format(print
 void tap_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints that a test cannot run here, and why. It is called before any part of the test has run. */
 void tap_skip(const char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Returns whether a device has no kernels of a method, and then prints that a test cannot run for that. */
+/* Returns whether a device has no kernels of a method, and then prints that a test cannot run. */
 bool tap_lacks_kernels(const void *kernels, const char *method, const char *what);
 /* Prints the plan of a program that cannot run here, and exits. */
 void tap_skip_all(const char *why);
@@ -30,7 +30,7 @@ karst_context *tap_context(void);
 /* Sets the number of threads, and keeps all of them at work however busy the machine is. */
 karst_status tap_set_threads(karst_context *context, int threads);
 
-/* Aborts the program with the context's error unless status is a success; for steps that a test takes for granted. */
+/* Aborts the program with the context's error unless status is a success; for steps that a test does not check. */
 void tap_need(karst_context *context, karst_status status, const char *step);
 
 /* Returns the seed of this run, which is KARST_SEED or comes from the clock, and prints it once. */
@@ -40,7 +40,7 @@ double tap_random(void);
 /* Returns a uniform number in 0 .. below - 1. */
 int64_t tap_random_index(int64_t below);
 
-/* Returns zeroed memory for count elements of a size, which the caller frees. Without it the program ends. */
+/* Returns zeroed memory for count elements of a size, which the caller frees. The program ends if there is none. */
 void *tap_memory(int64_t count, size_t size);
 
 /* Returns the path of a file among the real matrices (KARST_MATRICES, else ../shared/matrices beside the source tree),

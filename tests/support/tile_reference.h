@@ -1,4 +1,4 @@
-/* tile_reference.h - block ILU(k) and DILU in a given order of the rows, in dense arithmetic of its own.
+/* tile_reference.h - block ILU(k) and DILU in a given order of the rows, in dense arithmetic.
  *
  * Both are M = (D + L) D^-1 (D + U). Of ILU(k), L has the blocks a_ij before the division by D_j, and U those after all
  * products. Of DILU, L and U are those of the matrix. */
@@ -75,7 +75,7 @@ static inline void tile_spread(const karst_matrix *A, const karst_index *permuta
   free(fill);
 }
 
-/* Subtracts the products of row i with row k; what the factors do not keep goes to the diagonal, modified times. */
+/* Subtracts the products of row i with row k; dropped products go to the diagonal, modified times. */
 static inline void tile_eliminate(struct tile_reference *f, int64_t i, int64_t k, bool dilu, double modified,
                                   const double *quotient)
 {

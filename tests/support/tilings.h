@@ -1,4 +1,4 @@
-/* tilings.h - makes an order by colours or tiles of a pattern and judges it, for the tests of these orderings. */
+/* tilings.h - makes and checks an order by colours or tiles of a pattern, for the tests of these orderings. */
 #ifndef KARST_TESTS_SUPPORT_TILINGS_H
 #define KARST_TESTS_SUPPORT_TILINGS_H
 
@@ -30,7 +30,7 @@ static inline void tiled_free(karst_context *context, struct tiled *made)
   karst_tiling_destroy(context, &made->tiling);
 }
 
-/* Whether starts ascend strictly from 0 to end. */
+/* Returns whether starts ascend strictly from 0 to end. */
 static inline bool tiled_ascends(karst_index count, const karst_index *start, karst_index end)
 {
   bool right = start[0] == 0 && start[count] == end;
@@ -38,7 +38,7 @@ static inline bool tiled_ascends(karst_index count, const karst_index *start, ka
   return right;
 }
 
-/* Whether it is a permutation with tiles of 1 to most rows and colours that all have tiles. */
+/* Returns whether it is a permutation with tiles of 1 to most rows and no colour without tiles. */
 static inline bool tiled_is_valid(const karst_ordering_pattern *pattern, const struct tiled *made, karst_index most)
 {
   const karst_tiling *t = &made->tiling;
@@ -51,7 +51,7 @@ static inline bool tiled_is_valid(const karst_ordering_pattern *pattern, const s
   return right;
 }
 
-/* group[i]: which interval of starts place i is in. */
+/* group[i]: the interval of starts with place i. */
 static inline karst_index *tiled_expand(karst_index count, const karst_index *start)
 {
   karst_index *group = tap_memory(start[count], sizeof *group);
@@ -99,7 +99,7 @@ static inline karst_ordering_pattern tiled_pattern(karst_context *context, const
       .context = context, .block_rows = A->n, .row_start = A->start, .column = A->column, .distance = 1};
 }
 
-/* Makes an order twice, and judges it for ILU(distance - 1). Returns what is wrong, or NULL. */
+/* Makes an order twice, and checks it for ILU(distance - 1). Returns the fault, or NULL. */
 static inline const char *tiled_fault(const char *name, const karst_ordering_pattern *pattern, karst_index most)
 {
   struct tiled first = tiled_make(name, pattern), second = tiled_make(name, pattern);
