@@ -442,16 +442,12 @@ static void solve_poisson(karst_context *context, const char *solver_name, doubl
 {
   tap_settings options = tight_options(solver_name, "iluk");
   options.rtol = 1e-8;
-  karst_matrix *A = matrix_from(context, "poisson3d:21x21x21", 1);
-  karst_vector *b = vector_random(context, karst_matrix_rows(A), 7);
-  karst_vector *vector = vector_of(context, karst_matrix_rows(A), 0);
-  karst_solver *solver = solver_set_up(context, &options, A);
-  tap_need(context, karst_solver_solve(solver, b, vector, result), "solve");
-  tap_need(context, karst_vector_get(vector, karst_matrix_rows(A), x), "x");
+  struct problem p = problem_from(context, "poisson3d:21x21x21", 1, 7);
+  karst_solver *solver = problem_solver(&p, &options);
+  *result = problem_solve(&p, solver);
+  tap_need(context, karst_vector_get(p.x, p.n, x), "x");
   karst_solver_destroy(solver);
-  karst_vector_destroy(vector);
-  karst_vector_destroy(b);
-  karst_matrix_destroy(A);
+  problem_destroy(&p);
 }
 
 /* Ten solves in one context give the same bits. On the CPU, so does a solve in a context with another number of

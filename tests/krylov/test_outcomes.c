@@ -33,11 +33,7 @@ struct verdict {
 static struct trial make_trial(karst_context *context, const char *solver, const char *precond, int n, const double *a,
                                const double *b)
 {
-  struct trial trial = {.context = context, .n = n, .a = a, .b = b};
-  tap_settings_default(&trial.options);
-  trial.options.solver = solver;
-  trial.options.precond = precond;
-  return trial;
+  return (struct trial){.context = context, .n = n, .a = a, .b = b, .options = settings_for(solver, precond)};
 }
 
 /* All entries are stored, zeros too. */
@@ -289,26 +285,20 @@ static void test_stagnation(karst_context *context)
 /* Slow progress is not stagnation: a restarted method far from its solution goes on until the limit. */
 static void test_slow_is_not_stagnated(karst_context *context)
 {
-  karst_solver *solver;
-  karst_result result;
   tap_settings options = settings_for(NULL, "none");
   options.restart = 2;
   options.max_iterations = 150;
-  karst_matrix *A = matrix_from(context, "poisson2d:100x100", 1);
-  karst_vector *b = vector_of(context, karst_matrix_rows(A), 1), *x = vector_of(context, karst_matrix_rows(A), 0);
+  struct problem p = problem_from(context, "poisson2d:100x100", 1, 0);
   for (int side = 0; side < 2; side++) {
     options.side = side ? "left" : "right";
-    tap_need(context, karst_vector_fill(x, 0), "x");
-    tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
-    result = solved(solver, b, x);
+    karst_solver *solver = problem_solver(&p, &options);
+    const karst_result result = problem_solve(&p, solver);
     tap_ok(result.reason == KARST_ITERATION_LIMIT && result.iterations == 150 && result.relative_residual < 1,
            "gmres(2), %s, is slow but goes on: %.2e after %d iterations", options.side, result.relative_residual,
            result.iterations);
     karst_solver_destroy(solver);
   }
-  karst_matrix_destroy(A);
-  karst_vector_destroy(b);
-  karst_vector_destroy(x);
+  problem_destroy(&p);
 }
 
 /* A monitor that gives the matrix new values during a solve, and notes when the residual meets the target. */
@@ -331,29 +321,18 @@ static karst_decision change_at_five(void *user, int iteration, double residual)
  * does. The solve goes on from the true residual to the solution of the changed system. */
 static void test_wrong_recursive_residual(karst_context *context)
 {
-  enum { BLOCKS = 5 * 16 * 16 };
-  double value[BLOCKS], *dense;
-  karst_matrix *A = matrix_from(context, "poisson2d:16x16", 1);
-  int64_t rows = karst_matrix_rows(A), blocks = karst_matrix_blocks(A);
-  karst_vector *b = vector_of(context, rows, 1), *x = vector_of(context, rows, 0), *r = vector_of(context, rows, 0);
-  dense = tap_dense(A);
+  struct problem p = problem_from(context, "poisson2d:16x16", 1, 0);
+  double *value = values_on_host(p.A), *larger = values_on_host(p.A);
+  for (int64_t k = 0; k < karst_matrix_blocks(p.A); k++) larger[k] *= 1.4;
   for (int s = 0; s < SOLVERS; s++) {
-    karst_solver *solver;
-    double residual;
-    struct value_changer changer = {A, value, 1e-10 * 16, -1};
-    for (karst_index i = 0; i < rows; i++)
-      for (karst_index k = karst_matrix_row_start(A)[i]; k < karst_matrix_row_start(A)[i + 1]; k++)
-        value[k] = dense[karst_matrix_column(A)[k] * rows + i];
-    tap_need(context, karst_matrix_update_values(A, value), "old values");
-    for (int64_t k = 0; k < blocks; k++) value[k] *= 1.4;
+    struct value_changer changer = {p.A, larger, 1e-10 * 16, -1};
+    tap_need(context, karst_matrix_update_values(p.A, value), "old values");
     tap_settings options = settings_for(every_solver[s], NULL);
     options.rtol = 1e-10;
-    tap_need(context, karst_vector_fill(x, 0), "start");
-    tap_need(context, tap_solver_create(context, &options, &solver), "solver");
+    karst_solver *solver = problem_solver(&p, &options);
     karst_solver_monitor(solver, change_at_five, &changer);
-    tap_need(context, karst_solver_setup(solver, A), "setup");
-    const karst_result result = solved(solver, b, x);
-    tap_need(context, karst_matrix_residual(A, b, x, r, &residual), "residual");
+    const karst_result result = problem_solve(&p, solver);
+    const double residual = tap_residual(p.A, p.b, p.x);
     const bool recursive = strcmp(every_solver[s], "richardson") != 0; /* richardson computes only the true residual */
     tap_ok(changer.first_met > 0 && (changer.first_met < result.iterations) == recursive,
            "%s first meets the target at iteration %d of %d", every_solver[s], changer.first_met, result.iterations);
@@ -361,40 +340,31 @@ static void test_wrong_recursive_residual(karst_context *context)
            "%s goes on until the true residual meets the target: %.1e", every_solver[s], residual);
     karst_solver_destroy(solver);
   }
-  free(dense);
-  karst_vector_destroy(r);
-  karst_vector_destroy(x);
-  karst_vector_destroy(b);
-  karst_matrix_destroy(A);
+  free(value);
+  free(larger);
+  problem_destroy(&p);
 }
 
 /* The start is so large that the residual loses all of its digits during the solve. */
 static void test_far_start(karst_context *context)
 {
-  karst_matrix *A = matrix_from(context, "poisson2d:16x16", 1);
-  karst_vector *b = vector_of(context, karst_matrix_rows(A), 1), *x = vector_of(context, karst_matrix_rows(A), 0);
-  karst_vector *r = vector_of(context, karst_matrix_rows(A), 0);
+  struct problem p = problem_from(context, "poisson2d:16x16", 1, 0);
   for (int s = 0; s < SOLVERS; s++) {
-    karst_solver *solver;
-    double residual;
     tap_settings options = settings_for(every_solver[s], NULL);
     options.restart = 200;
     options.rtol = 1e-10;
-    tap_need(context, karst_vector_fill_random(x, 5), "start");
-    tap_need(context, karst_vector_add(1e12, x, x), "start");
+    tap_need(context, karst_vector_fill_random(p.x, 5), "start");
+    tap_need(context, karst_vector_add(1e12, p.x, p.x), "start");
     const bool slow = strcmp(every_solver[s], "richardson") == 0;
-    tap_need(context, tap_solver_setup(context, &options, A, &solver), "solver");
-    const karst_result result = solved(solver, b, x);
-    tap_need(context, karst_matrix_residual(A, b, x, r, &residual), "residual");
+    karst_solver *solver = problem_solver(&p, &options);
+    const karst_result result = solved(solver, p.b, p.x);
+    const double residual = tap_residual(p.A, p.b, p.x);
     tap_ok(result.reason == KARST_CONVERGED_RTOL && residual <= 16e-10 * (1 + 1e-3) &&
                result.iterations < (slow ? 1000 : 100),
            "%s converges from a start of 1e12 in %d iterations: %.1e", every_solver[s], result.iterations, residual);
     karst_solver_destroy(solver);
   }
-  karst_vector_destroy(r);
-  karst_vector_destroy(x);
-  karst_vector_destroy(b);
-  karst_matrix_destroy(A);
+  problem_destroy(&p);
 }
 
 /* A preconditioner that changes in each call breaks every recurrence. The size of this one's results varies. */

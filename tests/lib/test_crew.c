@@ -166,21 +166,16 @@ static double *solve(int threads, bool changing)
   karst_solver *solver;
   karst_context *context = tap_context();
   tap_need(context, tap_set_threads(context, threads), "threads");
-  karst_matrix *A = matrix_from(context, "blackoil:16x16x8", 0);
-  const int64_t n = karst_matrix_rows(A);
-  double *solution = calloc((size_t)n, sizeof *solution);
-  karst_vector *b = vector_of(context, n, 1), *x = vector_of(context, n, 0);
+  struct problem p = problem_from(context, "blackoil:16x16x8", 0, 0);
   tap_need(context, karst_solver_create(context, NULL, &solver), "solver");
   if (changing) karst_solver_monitor(solver, alternate, context);
-  tap_need(context, karst_solver_setup(solver, A), "setup");
-  const karst_result result = solved(solver, b, x);
-  tap_need(context, solution ? karst_vector_get(x, n, solution) : KARST_ERROR_NO_MEMORY, "x");
+  tap_need(context, karst_solver_setup(solver, p.A), "setup");
+  const karst_result result = problem_solve(&p, solver);
+  double *solution = vector_on_host(p.x);
   tap_ok(result.reason > 0 && result.iterations > 10, "a solve with %d threads%s", threads,
          changing ? ", then one, then all" : "");
   karst_solver_destroy(solver);
-  karst_vector_destroy(b);
-  karst_vector_destroy(x);
-  karst_matrix_destroy(A);
+  problem_destroy(&p);
   karst_context_destroy(context);
   return solution;
 }

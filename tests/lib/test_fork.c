@@ -1,7 +1,6 @@
 /* A forked process computes, whatever threads its parent had. It has one thread, because OpenMP's are gone, says so
  * once, and gets the same bits. An alarm ends a child that hangs. */
-#include "karst.h"
-#include "tests/support/tap.h"
+#include "tests/support/problem.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,14 +14,12 @@ enum { LIMIT = 30 }; /* seconds of a child whose work takes milliseconds */
 /* A system, its solver, and the solution that one thread has found. Work of this size gets two threads. */
 struct system {
   karst_context *context;
-  karst_matrix *A;
-  karst_vector *b, *x;
+  struct problem problem;
   karst_solver *solver;
   int notes; /* how often the context has said that it has one thread */
 };
 
-static double *expected; /* [n] */
-static size_t n;
+static double *expected; /* the solution */
 
 static void count_notes(void *user, karst_message_kind kind, const char *text)
 {
@@ -35,30 +32,19 @@ static void count_notes(void *user, karst_message_kind kind, const char *text)
 static struct system *begin(int threads, const char *precond)
 {
   struct system *s = calloc(1, sizeof *s);
-  karst_options *options;
   tap_need(NULL, s ? KARST_SUCCESS : KARST_ERROR_NO_MEMORY, "system");
   s->context = tap_context();
   karst_context_set_message(s->context, count_notes, s);
   tap_need(s->context, tap_set_threads(s->context, threads), "threads");
-  tap_need(s->context, karst_gallery_create(s->context, "poisson2d:160x160", 0, &s->A, NULL), "matrix");
-  n = (size_t)karst_matrix_rows(s->A);
-  tap_need(s->context, karst_vector_create(s->context, (int64_t)n, &s->b), "b");
-  tap_need(s->context, karst_vector_create(s->context, (int64_t)n, &s->x), "x");
-  tap_need(s->context, karst_vector_fill(s->b, 1), "b");
-  tap_need(s->context, karst_options_create(s->context, &options), "options");
-  tap_need(s->context, karst_options_set(options, "precond", precond), "precond");
-  tap_need(s->context, karst_options_set(options, "max-iterations", "5"), "max-iterations");
-  tap_need(s->context, karst_solver_create(s->context, options, &s->solver), "solver");
-  karst_options_destroy(options);
+  s->problem = problem_from(s->context, "poisson2d:160x160", 0, 0);
+  s->solver = solver_from(s->context, PAIRS("precond", precond, "max-iterations", "5"));
   return s;
 }
 
 static void end(struct system *s)
 {
   karst_solver_destroy(s->solver);
-  karst_vector_destroy(s->b);
-  karst_vector_destroy(s->x);
-  karst_matrix_destroy(s->A);
+  problem_destroy(&s->problem);
   karst_context_destroy(s->context);
   free(s);
 }
@@ -66,14 +52,10 @@ static void end(struct system *s)
 /* Solves from 0, and returns whether x has the bits that are expected. The first call sets the expected bits. */
 static bool solve(struct system *s)
 {
-  karst_result result;
-  double *x = malloc((n + 1) * sizeof *x);
-  tap_need(s->context, x ? KARST_SUCCESS : KARST_ERROR_NO_MEMORY, "x");
-  tap_need(s->context, karst_vector_fill(s->x, 0), "x");
   tap_need(s->context, karst_solver_update(s->solver), "update");
-  tap_need(s->context, karst_solver_solve(s->solver, s->b, s->x, &result), "solve");
-  tap_need(s->context, karst_vector_get(s->x, (int64_t)n, x), "x");
-  const bool same = expected && memcmp(x, expected, n * sizeof *x) == 0;
+  problem_solve(&s->problem, s->solver);
+  double *x = vector_on_host(s->problem.x);
+  const bool same = expected && memcmp(x, expected, (size_t)s->problem.n * sizeof *x) == 0;
   if (expected)
     free(x);
   else
@@ -83,7 +65,7 @@ static bool solve(struct system *s)
 
 static bool setup_and_solve(struct system *s)
 {
-  tap_need(s->context, karst_solver_setup(s->solver, s->A), "setup");
+  tap_need(s->context, karst_solver_setup(s->solver, s->problem.A), "setup");
   return solve(s);
 }
 
