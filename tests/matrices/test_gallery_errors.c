@@ -1,21 +1,10 @@
 /* The text of a gallery problem is read strictly, and an allocation that fails ends in a status and leaks nothing. */
 #include "tests/support/failing_allocator.h"
-#include "tests/support/tap.h"
+#include "tests/support/refusal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void check_error(karst_context *context, const char *spec, karst_status expected, const char *sentence)
-{
-  karst_matrix *A = (karst_matrix *)&A;
-  karst_vector *rhs = (karst_vector *)&rhs;
-  karst_status status = karst_gallery_create(context, spec, 0, &A, &rhs);
-  const char *said = karst_context_error(context);
-  if (!tap_ok(status == expected && strstr(said, sentence) && !A && !rhs, "\"%s\" is refused with \"%s\"", spec,
-              sentence))
-    tap_note("status %d: %s", (int)status, said);
-}
 
 static void test_errors(karst_context *context)
 {
@@ -72,23 +61,25 @@ static void test_errors(karst_context *context)
       {"bilinear2d:4x4,k=1", KARST_ERROR_OPTION, "its keys are contrast, shape, width, ax, ay, perm"},
   };
   for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-    check_error(context, errors[i].spec, errors[i].status, errors[i].sentence);
+    refuse_gallery(context, errors[i].spec, 0, errors[i].status, errors[i].sentence);
   char file[600];
   snprintf(file, sizeof file, "jump2d:2x2,perm=%s", tap_write("zero", "1 2 0 3\n", -1));
-  check_error(context, file, KARST_ERROR_FORMAT, "the permeability of cell 2 is 0");
+  refuse_gallery(context, file, 0, KARST_ERROR_FORMAT, "the permeability of cell 2 is 0");
   snprintf(file, sizeof file, "bilinear2d:2x2,perm=%s", tap_write("few", "1 2 3 4\n", -1));
-  check_error(context, file, KARST_ERROR_FORMAT, "the grid has 9 cells");
+  refuse_gallery(context, file, 0, KARST_ERROR_FORMAT, "the grid has 9 cells");
   snprintf(file, sizeof file, "jump2d:2x2,perm=%s", tap_write("other", "PORO\n1 2 3 4\n", -1));
-  check_error(context, file, KARST_ERROR_FORMAT, "no keyword PERMX");
+  refuse_gallery(context, file, 0, KARST_ERROR_FORMAT, "no keyword PERMX");
 #if KARST_INDEX_BITS == 32
-  check_error(context, "bilinear2d:2147483647x1", KARST_ERROR_INDEX_OVERFLOW, "more than 32-bit indices can count");
-  check_error(context, "poisson3d:1000x1000x1000", KARST_ERROR_INDEX_OVERFLOW, "blocks is more than 32-bit indices");
+  refuse_gallery(context, "bilinear2d:2147483647x1", 0, KARST_ERROR_INDEX_OVERFLOW,
+                 "more than 32-bit indices can count");
+  refuse_gallery(context, "poisson3d:1000x1000x1000", 0, KARST_ERROR_INDEX_OVERFLOW,
+                 "blocks is more than 32-bit indices");
 #endif
   char *path = malloc(2000);
   memset(path, 'a', 1999);
   memcpy(path, "deadoil:1x1x1,perm=", 19);
   path[1999] = '\0';
-  check_error(context, path, KARST_ERROR_OPTION, "is longer than 1023 characters");
+  refuse_gallery(context, path, 0, KARST_ERROR_OPTION, "is longer than 1023 characters");
   free(path);
 }
 

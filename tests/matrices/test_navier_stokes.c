@@ -2,6 +2,7 @@
  * face by face, and the right-hand side with minus that residual. Direct sums contain their summands. Steps with block
  * ILU(0) converge as expected. */
 #include "tests/support/problem.h"
+#include "tests/support/refusal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -258,13 +259,11 @@ static void check_sum(karst_context *context, const int summand[4])
 static void check_steps(karst_context *context, const char *spec, int n)
 {
   enum { STEPS = 12 };
-  karst_precond *M;
   karst_matrix *A;
   karst_vector *b;
   double least = 1e300, first = 0, norm = 0;
   tap_need(context, karst_gallery_create(context, spec, n, &A, &b), spec);
-  karst_options *options = options_of(context, PAIRS("precond", "iluk", "level", "0"));
-  tap_need(context, karst_precond_create(context, options, A, &M), "preconditioner");
+  karst_precond *M = precond_from(context, PAIRS("precond", "iluk", "level", "0"), A);
   karst_vector *x = vector_of(context, karst_matrix_rows(A), 0), *r = vector_of(context, karst_matrix_rows(A), 0);
   karst_vector *z = vector_of(context, karst_matrix_rows(A), 0);
   for (int step = 0; step <= STEPS; step++) {
@@ -286,7 +285,6 @@ static void check_steps(karst_context *context, const char *spec, int n)
   karst_vector_destroy(z);
   karst_vector_destroy(b);
   karst_precond_destroy(M);
-  karst_options_destroy(options);
   karst_matrix_destroy(A);
 }
 
@@ -298,28 +296,18 @@ static void test_steps(karst_context *context)
   check_steps(context, "ns3d:12x20x8", 14);
 }
 
-static void check_refused(karst_context *context, const char *spec, int n, karst_status expected, const char *says)
-{
-  karst_matrix *A = (karst_matrix *)context; /* any pointer but NULL */
-  karst_vector *b = NULL;
-  karst_status status = karst_gallery_create(context, spec, n, &A, &b);
-  if (!tap_ok(status == expected && !A && !b && strstr(karst_context_error(context), says), "%s, n = %d: \"%s\"", spec,
-              n, says))
-    tap_note("status %d: %s", (int)status, karst_context_error(context));
-}
-
 static void test_refusals(karst_context *context)
 {
   static const int wrong[] = {1, 2, 3, 5, 7, 9, 31, 1023};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-    check_refused(context, "ns3d:2x2x2", wrong[i], KARST_ERROR_ARGUMENT, "a cell has 4 or 6 unknowns");
-  check_refused(context, "ns3d:2x2x2", 1026, KARST_ERROR_ARGUMENT, "out of range (1 to 1024");
-  check_refused(context, "ns3d:2x2", 4, KARST_ERROR_OPTION, "ns3d:NXxNYxNZ");
-  check_refused(context, "ns3d:2x2x0", 4, KARST_ERROR_OPTION, "a size is 0");
-  check_refused(context, "ns3d:2x2x2,re=0", 4, KARST_ERROR_OPTION, "re=0: expected a number from");
-  check_refused(context, "ns3d:2x2x2,cfl=-1", 4, KARST_ERROR_OPTION, "cfl=-1: expected a number from");
-  check_refused(context, "ns3d:2x2x2,flow=0.5", 4, KARST_ERROR_OPTION, "flow=0.5: expected a whole number");
-  check_refused(context, "ns3d:2x2x2,mach=1", 4, KARST_ERROR_OPTION, "its keys are re, cfl, flow");
+    refuse_gallery(context, "ns3d:2x2x2", wrong[i], KARST_ERROR_ARGUMENT, "a cell has 4 or 6 unknowns");
+  refuse_gallery(context, "ns3d:2x2x2", 1026, KARST_ERROR_ARGUMENT, "out of range (1 to 1024");
+  refuse_gallery(context, "ns3d:2x2", 4, KARST_ERROR_OPTION, "ns3d:NXxNYxNZ");
+  refuse_gallery(context, "ns3d:2x2x0", 4, KARST_ERROR_OPTION, "a size is 0");
+  refuse_gallery(context, "ns3d:2x2x2,re=0", 4, KARST_ERROR_OPTION, "re=0: expected a number from");
+  refuse_gallery(context, "ns3d:2x2x2,cfl=-1", 4, KARST_ERROR_OPTION, "cfl=-1: expected a number from");
+  refuse_gallery(context, "ns3d:2x2x2,flow=0.5", 4, KARST_ERROR_OPTION, "flow=0.5: expected a whole number");
+  refuse_gallery(context, "ns3d:2x2x2,mach=1", 4, KARST_ERROR_OPTION, "its keys are re, cfl, flow");
 }
 
 int main(void)

@@ -1,5 +1,4 @@
-/* refusal.h - checks of refused files, and functions that make compressed files and archives, for the tests of files.
- * */
+/* refusal.h - checks of refused files, and functions that make compressed files and archives. */
 #ifndef KARST_TESTS_SUPPORT_REFUSAL_H
 #define KARST_TESTS_SUPPORT_REFUSAL_H
 
@@ -35,6 +34,16 @@ static inline void refuse_vector(karst_context *context, const char *path, karst
   karst_vector *vector = (karst_vector *)context;
   karst_status status = karst_vector_read(context, path, &vector);
   check_refusal(context, status, expected, vector, says, what);
+}
+
+/* Expects that a problem of the gallery is refused. */
+static inline void refuse_gallery(karst_context *context, const char *spec, int b, karst_status expected,
+                                  const char *says)
+{
+  karst_matrix *matrix = (karst_matrix *)context;
+  karst_vector *rhs = (karst_vector *)context;
+  const karst_status status = karst_gallery_create(context, spec, b, &matrix, &rhs);
+  check_refusal(context, status, expected, rhs ? (const void *)rhs : matrix, says, spec);
 }
 
 /* Reads a file, at most size bytes of it, and returns the number of bytes. */
