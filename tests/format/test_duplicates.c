@@ -76,8 +76,7 @@ static void test_order(karst_context *context)
   karst_matrix_destroy(A);
 }
 
-/* Random entries, each several times and in any order, in rows short and long, against sums in the order of the file.
- * */
+/* Random entries, each several times and in any order, in short and long rows, against sums in the file's order. */
 static void test_random(karst_context *context)
 {
   enum { LARGEST = 90 };

@@ -133,8 +133,7 @@ static void test_starts(karst_context *context)
   problem_destroy(&p);
 }
 
-/* If the product is not that with S, the recursive residual is wrong. The solve ends with the true residual of its x.
- * */
+/* With a product that is not S's, the recursive residual is wrong. The solve ends with the true residual of its x. */
 static void test_wrong_product(karst_context *context)
 {
   struct problem p = make_problem(context);

@@ -1,5 +1,4 @@
-/* test_norm.c - with norm preconditioned, cg ends a solve by sqrt(r'M^-1 r) of the true residual r, and reports this.
- * */
+/* test_norm.c - with norm preconditioned, cg ends a solve by sqrt(r'M^-1 r) of the true residual r. */
 
 #include "tests/support/problem.h"
 

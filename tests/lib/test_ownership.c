@@ -132,8 +132,7 @@ static void values_written_in_place(karst_context *context)
   karst_matrix_destroy(copy);
 }
 
-/* Objects made from earlier values of the matrix are refused. reported: whether karst_matrix_values_changed was called.
- * */
+/* Objects made from earlier values of the matrix are refused. reported: after karst_matrix_values_changed. */
 static void stale_values_are_refused(karst_context *context, bool reported)
 {
   static const char sentence[] = "the matrix has new values since the ";

@@ -1,7 +1,6 @@
 /* The option modified of iluk and dilu: R times what the factors drop goes to the diagonal blocks. With R = 1 the block
- * row sums of M are those of A, with R = 0 the bits are those without the option, and between them M agrees with dense
- * blocks. With R near 1 the iterations on a fine grid grow like h^-1/2 and not like h^-1 (Gustafsson, BIT 18 (1978)).
- * */
+ * row sums of M are those of A, with R = 0 the bits are those without the option, and between them M is that of dense
+ * blocks. With R near 1 the iterations on a fine grid grow like h^-1/2, not h^-1 (Gustafsson, BIT 18 (1978)). */
 #include "lib/matrix/matrix.h"
 #include "tests/support/patterns.h"
 #include "tests/support/problem.h"

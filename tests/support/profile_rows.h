@@ -9,8 +9,7 @@ karst_profile row_of(const karst_context *context, const char *name);
 int64_t calls_of(const karst_context *context, const char *name);
 size_t count_rows(const karst_context *context);
 
-/* The same solve twice, the second with a profile that begins after an update; the bits agree. Returns the iterations.
- * */
+/* Solves twice, the second time with a profile from an update on; the bits agree. Returns the iterations. */
 int solve_profiled(const struct problem *p, karst_solver *solver, const char *what);
 
 #endif

@@ -85,8 +85,7 @@ static void count_message(void *user, karst_message_kind kind, const char *text)
   if (kind == KARST_MESSAGE_WARNING && strstr(text, "colours differ at the distance")) ++*(int *)user;
 }
 
-/* Rows have about twelve neighbours, and five steps reach all others, so that the graph at this distance would be full.
- * */
+/* Rows have about twelve neighbours, and five steps reach all others, where the graph would be full. */
 static void test_far(karst_context *context)
 {
   enum { ROWS = 3000 };

@@ -1,5 +1,4 @@
-/* The choice of block ILU's kernels on a GPU: its rules are functions of numbers, which this test calls without a GPU.
- * */
+/* The choice of block ILU's kernels on a GPU: its rules are functions of numbers, tested without a GPU. */
 #include "gpu/ilu/choice.h"
 
 #include "tests/support/machines.h"
