@@ -106,7 +106,7 @@ static void pour(const char *path, int pipe)
   _exit(0);
 }
 
-/* Makes a pipe, which a process fills from a file, standard input until pipe_close. */
+/* Makes a pipe, which a process fills from a file, the standard input. */
 static pid_t pipe_open(const char *path)
 {
   int ends[2] = {-1, -1};
@@ -126,13 +126,21 @@ static void pipe_close(pid_t writer)
   waitpid(writer, NULL, 0);
 }
 
+/* Runs a command whose standard input is a pipe filled from a file. */
+static const struct cli_run *run_piped(const char *path, const char *tool, const char *const argument[])
+{
+  const pid_t writer = pipe_open(path);
+  const struct cli_run *run = cli_run(tool, argument);
+  pipe_close(writer);
+  return run;
+}
+#define PIPED(path, tool, ...) run_piped(path, tool, (const char *const[]){__VA_ARGS__, NULL})
+
 /* The matrices are larger than a pipe's buffer, and a plain file would be opened several times. */
 static void test_pipes(void)
 {
   static const char *const outputs[] = {"p.mtx", "p.mtx.gz", "p.kbsr"};
   const char *copy = scratch_path("copy.kbsr");
-  const struct cli_run *run;
-  pid_t writer;
   for (size_t i = 0; i < 3; i++) {
     if (strstr(outputs[i], ".gz") && !strstr(karst_build_features(), "zlib")) {
       tap_skip("built without zlib", "%s through a pipe", outputs[i]);
@@ -140,23 +148,16 @@ static void test_pipes(void)
     }
     const char *path = scratch_path(outputs[i]);
     bool written = CLI_RUN("convert", "convdiff:12x11x10", path)->status == 0;
-    writer = pipe_open(path);
-    run = CLI_RUN("solve", "-");
+    const struct cli_run *run = PIPED(path, "solve", "-");
     tap_ok(written && run->status == 0 && strstr(run->out, "matrix      -: 3960 rows") &&
                strstr(run->out, "block size 3"),
            "%s is solved from a pipe", outputs[i]);
-    pipe_close(writer);
-    writer = pipe_open(path);
-    tap_ok(CLI_RUN("convert", "/dev/stdin", copy)->status == 0 && agree("convdiff:12x11x10", copy),
+    tap_ok(PIPED(path, "convert", "/dev/stdin", copy)->status == 0 && agree("convdiff:12x11x10", copy),
            "a matrix is converted from a pipe");
-    pipe_close(writer);
-    writer = pipe_open(path);
-    tap_ok(agree("-", "convdiff:12x11x10"), "a matrix is compared from a pipe");
-    pipe_close(writer);
+    tap_ok(PIPED(path, "diff", "-", "convdiff:12x11x10", "--rtol=0")->status == 0, "a matrix is compared from a pipe");
   }
-  writer = pipe_open(tap_write("b.mtx", "1\n2\n", -1));
-  tap_ok(agree("-", tap_scratch("b.mtx")), "a vector is compared from a pipe");
-  pipe_close(writer);
+  const char *numbers = scratch_file("b.mtx", "1\n2\n");
+  tap_ok(PIPED(numbers, "diff", "-", numbers, "--rtol=0")->status == 0, "a vector is compared from a pipe");
   int file = open(tap_write("b.mtx", GENERAL "1 1 1\n1 1 4\n", -1), O_RDONLY);
   tap_ok(dup2(file, STDIN_FILENO) == STDIN_FILENO && CLI_RUN("solve", "-")->status == 0,
          "standard input may be a file");
@@ -166,24 +167,20 @@ static void test_pipes(void)
 
 static void test_pipe_errors(void)
 {
-  pid_t writer = pipe_open(tap_write("b.mtx", "", 0));
-  const struct cli_run *run = CLI_RUN("solve", "-");
-  expect_refused(run, "solve", "stdin: the file is empty", "an empty pipe is refused");
-  pipe_close(writer);
-  writer = pipe_open(tap_write("b.mtx", GENERAL "2 2 2\n1 1 4\n2 2 x\n", -1));
-  expect_refused(CLI_RUN("solve", "-"), "solve", "stdin, line 4", "a bad line in a pipe is refused");
-  pipe_close(writer);
-  writer = pipe_open(tap_write("b.mtx", "1\n", -1));
+  expect_refused(PIPED(tap_write("b.mtx", "", 0), "solve", "-"), "solve", "stdin: the file is empty",
+                 "an empty pipe is refused");
+  expect_refused(PIPED(tap_write("b.mtx", GENERAL "2 2 2\n1 1 4\n2 2 x\n", -1), "solve", "-"), "solve", "stdin, line 4",
+                 "a bad line in a pipe is refused");
   setenv("TMPDIR", "/nowhere", 1);
-  run = CLI_RUN("solve", "-");
+  const struct cli_run *run = PIPED(tap_write("b.mtx", "1\n", -1), "solve", "-");
   unsetenv("TMPDIR");
   expect_refused(run, "solve", "/nowhere", "a copy that cannot be written is an error");
-  pipe_close(writer);
 }
 
 /* Makes a named pipe, which a process fills from a file when the pipe is read. */
 static pid_t fifo_open(const char *path, const char *fifo)
 {
+  unlink(fifo);
   pid_t writer = mkfifo(fifo, 0600) == 0 ? fork() : -1;
   if (writer == 0) {
     alarm(PATIENCE); /* ends a writer without a reader */
@@ -196,10 +193,17 @@ static pid_t fifo_open(const char *path, const char *fifo)
   return writer;
 }
 
-static void fifo_close(pid_t writer, const char *fifo)
+/* Runs a command on the named pipe a.fifo, and on b.fifo unless its file is NULL. They are filled from files. */
+static const struct cli_run *run_named(const char *tool, const char *from_a, const char *from_b)
 {
+  const char *a = scratch_path("a.fifo"), *b = scratch_path("b.fifo");
+  const pid_t writer = fifo_open(from_a, a), other = from_b ? fifo_open(from_b, b) : -1;
+  const struct cli_run *run = CLI_RUN(tool, a, from_b ? b : NULL, "--rtol=0");
   waitpid(writer, NULL, 0);
-  unlink(fifo);
+  if (from_b) waitpid(other, NULL, 0);
+  unlink(a);
+  unlink(b);
+  return run;
 }
 
 /* Whether the run was refused with a sentence that begins with a name. */
@@ -211,30 +215,15 @@ static bool begins_with(const struct cli_run *run, const char *tool, const char 
 
 static void test_named_pipes(void)
 {
-  const char *path = scratch_path("p.mtx"), *a = scratch_path("a.fifo"), *b = scratch_path("b.fifo"),
-             *bad = scratch_path("bad.mtx");
+  const char *path = scratch_path("p.mtx"), *bad = scratch_file("bad.mtx", "garbage\n");
   bool written = CLI_RUN("convert", "convdiff:12x11x10", path)->status == 0;
-  tap_write("bad.mtx", "garbage\n", -1);
-  unlink(a);
-  unlink(b);
-  pid_t writer = fifo_open(path, a), other;
-  const struct cli_run *run = CLI_RUN("solve", a);
+  const struct cli_run *run = run_named("solve", path, NULL);
   tap_ok(written && run->status == 0 && strstr(run->out, "3960 rows"), "a named pipe is solved");
-  fifo_close(writer, a);
-  writer = fifo_open(path, a);
-  other = fifo_open(path, b);
-  tap_ok(agree(a, b), "two named pipes are compared");
-  fifo_close(writer, a);
-  fifo_close(other, b);
-  writer = fifo_open(bad, a);
-  tap_ok(begins_with(CLI_RUN("solve", a), "solve", a), "an error names the pipe");
-  fifo_close(writer, a);
-  writer = fifo_open(path, a);
-  other = fifo_open(bad, b);
-  tap_ok(begins_with(CLI_RUN("diff", a, b), "diff", b), "an error names the second of two pipes");
-  fifo_close(writer, a);
-  fifo_close(other, b);
-  writer = pipe_open(bad);
+  tap_ok(run_named("diff", path, path)->status == 0, "two named pipes are compared");
+  tap_ok(begins_with(run_named("solve", bad, NULL), "solve", scratch_path("a.fifo")), "an error names the pipe");
+  tap_ok(begins_with(run_named("diff", path, bad), "diff", scratch_path("b.fifo")),
+         "an error names the second of two pipes");
+  pid_t writer = pipe_open(bad);
   dup2(STDIN_FILENO, 9);
   tap_ok(begins_with(CLI_RUN("solve", "/dev/fd/9"), "solve", "/dev/fd/9, line 1"),
          "an error names a pipe of the shell");
