@@ -341,7 +341,7 @@ static int take_options(char *text, const char *option[], int most)
   return count;
 }
 
-/* Solves, and follows the hints. Two must be enough, of which the first may be that of a refusal. */
+/* Solves, and follows the hints. Two must be enough; the first may be that of a refusal. */
 static void follow_to_the_end(const char *name, const char *path, const char *const start[])
 {
   enum { MOST = 24, STEPS = 3 };

@@ -434,10 +434,8 @@ static void test_one_hard(karst_context *context)
   end(&s);
 }
 
-/* Hard systems until the choice stays, with a trial in vain, and then easy ones: auto ends the pause that follows that
- * trial. */
-/* Hard systems until the choice stays, with a trial in vain, and then easy ones: the pause that follows such a trial
- * comes to its end. */
+/* Hard systems until the choice stays, with a trial that is given up, and then easy ones: auto ends the pause that
+ * follows that trial. */
 static void test_pause(karst_context *context)
 {
   enum { HARD = 8, EASY = 8 };

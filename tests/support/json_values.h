@@ -16,7 +16,7 @@ static inline json_t *parse_json(const char *text)
   return object;
 }
 
-/* The number under a key, NaN where there is none; the text under a key, "" where there is none. */
+/* The number under a key, NaN without one, and the text under a key, "" without one. */
 static inline double number_at(const json_t *object, const char *key)
 {
   const json_t *value = json_object_get(object, key);
