@@ -86,8 +86,8 @@ karst_status karst_krylov_create(const struct karst_krylov_ops *ops, const karst
   if (ops->first) ops = ops->first;
   if (M->varies && !ops->flexible)
     return karst_fail(context, KARST_ERROR_OPTION,
-                      "%s needs a preconditioner that is the same in each apply, and %s varies: fgmres takes it",
-                      ops->name, M->ops->name);
+                      "%s needs a preconditioner that is the same in each apply, but %s varies: use fgmres", ops->name,
+                      M->ops->name);
   karst_status status = karst_allocate_zero(context, krylov, 1, sizeof **krylov, "a Krylov driver");
   if (status) return status;
   karst_krylov *k = *krylov;

@@ -105,7 +105,7 @@ karst_status karst_ilu_analyse(const karst_precond *p, const karst_matrix *A, ka
   const karst_trisolve trisolve = (karst_trisolve)karst_ilu_settings_of(p)->trisolve;
   if (trisolve == KARST_TRISOLVE_TILES && !p->A->tiling)
     return karst_fail(p->context, KARST_ERROR_OPTION,
-                      "trisolve tiles is for an ordering that makes tiles: tiles or colour");
+                      "trisolve tiles needs an ordering that makes tiles: tiles or colour");
   analysis->tiling = p->A->tiling;
   analysis->modified = karst_ilu_settings_of(p)->modified != 0;
   return p->context->backend->ilu->analyse(p->context, A, trisolve, analysis);

@@ -104,7 +104,7 @@ static karst_status check_symmetric(const karst_precond *p)
   if (karst_pattern_is_symmetric(p->context, A->block_rows, A->row_start, A->column)) return KARST_SUCCESS;
   return karst_fail(
       p->context, KARST_ERROR_MATRIX,
-      "paric is for symmetric matrices, and the pattern of this one is not symmetric: use parilu or iluk");
+      "paric is for symmetric matrices, but the pattern of this one is not symmetric: use parilu or iluk");
 }
 
 static karst_status make_pattern(const karst_precond *p, karst_sweeps_analysis *analysis)

@@ -46,7 +46,7 @@ static karst_status read_sizes(karst_context *context, const karst_index size[3]
   for (int axis = 0; axis < 3; axis++) {
     if (size[axis] == 1) continue;
     if (count == 2)
-      return karst_fail(context, KARST_ERROR_MATRIX, "rrb is for two-dimensional grids, and not for %lldx%lldx%lld",
+      return karst_fail(context, KARST_ERROR_MATRIX, "rrb is for two-dimensional grids, not for %lldx%lldx%lld",
                         (long long)size[0], (long long)size[1], (long long)size[2]);
     axes[count++] = size[axis];
   }
@@ -120,11 +120,11 @@ static karst_status refuse_pattern(const karst_precond *p, const struct state *s
   const struct place there = place_of(state, node_of(&state->rrb, misfit[1]));
   if (is_periodic(here.nx, here.i, there.i) || is_periodic(here.ny, here.j, there.j))
     return karst_fail(p->context, KARST_ERROR_MATRIX,
-                      "rrb is not for periodic boundaries, and block row %lld has an entry in column %lld, which joins "
+                      "rrb is not for periodic boundaries, but block row %lld has an entry in column %lld, which joins "
                       "the first and the last node of an axis of the grid %lldx%lld",
                       (long long)misfit[0], (long long)misfit[1], here.nx, here.ny);
   return karst_fail(p->context, KARST_ERROR_MATRIX,
-                    "rrb is for stencils of 5 or 9 points on the grid %lldx%lld, and block row %lld has an entry in "
+                    "rrb is for stencils of 5 or 9 points on the grid %lldx%lld, but block row %lld has an entry in "
                     "column %lld",
                     here.nx, here.ny, (long long)misfit[0], (long long)misfit[1]);
 }
@@ -209,7 +209,7 @@ static karst_status setup(karst_precond *p)
   if (!kernels_of(p))
     return karst_fail(p->context, KARST_ERROR_NOT_BUILT, "rrb is not available on %s", p->context->backend->name);
   if (p->A->block_size != 1)
-    return karst_fail(p->context, KARST_ERROR_MATRIX, "rrb is for one unknown a cell, and the blocks are of %d",
+    return karst_fail(p->context, KARST_ERROR_MATRIX, "rrb is for one unknown a cell, but the block size is %d",
                       p->A->block_size);
   karst_status status = check_settings(p->context, p->settings);
   if (!status) status = karst_allocate_zero(p->context, &state, 1, sizeof *state, "rrb");
@@ -234,7 +234,7 @@ static karst_status refuse_unsymmetric(const karst_precond *p, const struct stat
   const struct place here = place_of(state, node_of(&state->rrb, row));
   return karst_fail(
       p->context, KARST_ERROR_MATRIX,
-      "rrb is for symmetric matrices, and an entry of block row %lld, node (%lld, %lld), differs from its "
+      "rrb is for symmetric matrices, but an entry of block row %lld, node (%lld, %lld), differs from its "
       "mirror image",
       (long long)row, here.i + 1, here.j + 1);
 }

@@ -142,7 +142,7 @@ static karst_status fail_unknown(karst_context *context, const char *name, const
   const char *last = strrchr(name, '.') ? strrchr(name, '.') + 1 : name;
   int nearest = 0;
   if (found->too_deep)
-    return karst_fail(context, KARST_ERROR_OPTION, "option \"%s\": preconditioners stand at most %d inside one another",
+    return karst_fail(context, KARST_ERROR_OPTION, "option \"%s\": preconditioners can be nested at most %d deep",
                       karst_quote_text(name, word), (int)KARST_OPTION_DEPTH);
   for (size_t i = 0; (row = row_at(context, i)); i++) {
     if (row->experiment || (found->depth && find_inner_row(context, row->name, strlen(row->name)) != row)) continue;

@@ -79,16 +79,16 @@ static void grids(karst_context *context)
 {
   if (tap_lacks_kernels(context->backend->rrb, "rrb", "grids")) return;
   refuse(context, matrix_from(context, "poisson3d:4x3x2", 1), KARST_ERROR_MATRIX,
-         "rrb is for two-dimensional grids, and not for 4x3x2");
+         "rrb is for two-dimensional grids, not for 4x3x2");
   refuse(context, matrix_from(context, "poisson2d:4x4", 2), KARST_ERROR_MATRIX,
-         "rrb is for one unknown a cell, and the blocks are of 2");
+         "rrb is for one unknown a cell, but the block size is 2");
   karst_matrix *A = matrix_from(context, "poisson2d:6x4", 1);
   tap_need(context, karst_matrix_set_grid(A, 4, 6, 1), "another grid");
   refuse(context, A, KARST_ERROR_MATRIX,
-         "rrb is for stencils of 5 or 9 points on the grid 4x6, and block row 0 has an entry in column 6");
+         "rrb is for stencils of 5 or 9 points on the grid 4x6, but block row 0 has an entry in column 6");
   A = matrix_from(context, "poisson3d:5x4x3", 1);
   karst_matrix_forget_grid(A);
-  refuse(context, A, KARST_ERROR_MATRIX, "rrb is for two-dimensional grids, and not for 5x4x3");
+  refuse(context, A, KARST_ERROR_MATRIX, "rrb is for two-dimensional grids, not for 5x4x3");
   const karst_index start[] = {0, 2, 4, 6, 8, 10}, column[] = {0, 3, 0, 1, 0, 2, 3, 4, 1, 4};
   const double ones[10] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   A = matrix_of(context, 5, 1, start, column, ones);
@@ -99,12 +99,12 @@ static void periodic(karst_context *context)
 {
   if (tap_lacks_kernels(context->backend->rrb, "rrb", "periodic boundaries")) return;
   refuse(context, make_matrix(context, &(struct stencil){5, 4, true, false}), KARST_ERROR_MATRIX,
-         "rrb is not for periodic boundaries, and block row 0 has an entry in column 4, which joins the first and the "
+         "rrb is not for periodic boundaries, but block row 0 has an entry in column 4, which joins the first and the "
          "last node of an axis of the grid 5x4");
   refuse(context, make_matrix(context, &(struct stencil){5, 4, false, true}), KARST_ERROR_MATRIX,
-         "rrb is not for periodic boundaries, and block row 0 has an entry in column 15");
+         "rrb is not for periodic boundaries, but block row 0 has an entry in column 15");
   refuse(context, make_matrix(context, &(struct stencil){3, 3, true, true}), KARST_ERROR_MATRIX,
-         "rrb is not for periodic boundaries, and block row 0 has an entry in column 2");
+         "rrb is not for periodic boundaries, but block row 0 has an entry in column 2");
 }
 
 static void options(karst_context *context)

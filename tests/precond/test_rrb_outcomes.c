@@ -205,10 +205,10 @@ static void refusals(karst_context *context)
   refuse(context, A, NULL, NULL, KARST_ERROR_MATRIX, "rrb is not for periodic boundaries");
   karst_matrix_destroy(A);
   A = matrix_from(context, "poisson3d:4x3x2", 0);
-  refuse(context, A, NULL, NULL, KARST_ERROR_MATRIX, "rrb is for two-dimensional grids, and not for 4x3x2");
+  refuse(context, A, NULL, NULL, KARST_ERROR_MATRIX, "rrb is for two-dimensional grids, not for 4x3x2");
   karst_matrix_destroy(A);
   A = matrix_from(context, "poisson2d:6x4", 2);
-  refuse(context, A, NULL, NULL, KARST_ERROR_MATRIX, "rrb is for one unknown a cell, and the blocks are of 2");
+  refuse(context, A, NULL, NULL, KARST_ERROR_MATRIX, "rrb is for one unknown a cell, but the block size is 2");
   karst_matrix_destroy(A);
   A = matrix_from(context, "poisson2d:6x4", 0);
   refuse(context, A, "rrb-precision", "half", KARST_ERROR_OPTION, "half");

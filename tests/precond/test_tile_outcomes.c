@@ -246,7 +246,7 @@ static void refusals(karst_context *context)
     settings.ordering = without[i];
     status = tap_solver_setup(context, &settings, some, &solver);
     tap_ok(status == KARST_ERROR_OPTION &&
-               strstr(karst_context_error(context), "trisolve tiles is for an ordering that makes tiles"),
+               strstr(karst_context_error(context), "trisolve tiles needs an ordering that makes tiles"),
            "%s has no tiles: %s", without[i], karst_context_error(context));
     karst_solver_destroy(solver);
   }
