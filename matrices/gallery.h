@@ -4,17 +4,13 @@
 
 #include "lib/method/generator.h"
 
-extern const struct karst_generator karst_poisson2d;     /* diffusion.c */
-extern const struct karst_generator karst_poisson3d;     /* diffusion.c */
-extern const struct karst_generator karst_laplace27;     /* diffusion.c */
-extern const struct karst_generator karst_anisotropic;   /* diffusion.c */
-extern const struct karst_generator karst_discontinuous; /* diffusion.c */
-extern const struct karst_generator karst_jump2d;        /* jump.c */
-extern const struct karst_generator karst_bilinear2d;    /* jump.c */
-extern const struct karst_generator karst_convdiff;      /* convection.c */
-extern const struct karst_generator karst_blackoil;      /* reservoir.c */
-extern const struct karst_generator karst_deadoil;       /* reservoir.c */
-extern const struct karst_generator karst_ns3d;          /* navier_stokes.c */
-extern const struct karst_generator karst_unitsquare;    /* unit_square.c */
+/* diffusion.c */
+extern const struct karst_generator karst_poisson2d, karst_poisson3d, karst_laplace27, karst_anisotropic,
+    karst_discontinuous;
+extern const struct karst_generator karst_jump2d, karst_bilinear2d; /* jump.c */
+extern const struct karst_generator karst_convdiff;                 /* convection.c */
+extern const struct karst_generator karst_blackoil, karst_deadoil;  /* reservoir.c */
+extern const struct karst_generator karst_ns3d;                     /* navier_stokes.c */
+extern const struct karst_generator karst_unitsquare;               /* unit_square.c */
 
 #endif

@@ -40,7 +40,7 @@ struct outer {
   const double *b;            /* [rows] the caller's */
   double *x;                  /* [rows] the caller's */
   const double *driver_b;     /* as long as a vector of the driver's system */
-  double *driver_x;           /* the same */
+  double *driver_x;           /* of the same length */
 };
 
 karst_status karst_outer_norm(const karst_solver *solver, const double *x, double *norm)
