@@ -43,7 +43,8 @@ static karst_index divisor_with_runs(const karst_matrix *A, karst_index i, karst
   return size;
 }
 
-int karst_blocks_find(const karst_matrix *A)
+/* Returns the size of the full blocks that make up a scalar matrix; 0: it has no blocks. */
+static int find_blocks(const karst_matrix *A)
 {
   karst_index size = A->block_rows;
   bool any = false;
@@ -58,7 +59,7 @@ int karst_blocks_find(const karst_matrix *A)
 
 void karst_blocks_note(const karst_matrix *A, const char *path)
 {
-  const int size = karst_blocks_find(A);
+  const int size = find_blocks(A);
   if (size > 0)
     karst_notify(A->context, KARST_MESSAGE_NOTE,
                  "%s: it looks like blocks of %d, as rows and columns come in equal patterns: --block %d", path, size,

@@ -156,9 +156,7 @@ long long karst_csr_row_of(const karst_index *row_start, int64_t k);
 /* Sends a note on how many entries of a file were added to others with the same row and column; for 0 it sends none. */
 void karst_csr_note_repeats(karst_context *context, const char *name, int64_t repeats);
 
-/* Returns the size, 2 to 8, of the full blocks that make up a scalar matrix, from its pattern; 0: it has no blocks. */
-int karst_blocks_find(const karst_matrix *A);
-/* Sends a note with the block size that karst_blocks_find returns, unless it is 0. */
+/* Sends a note with the size, 2 to 8, of the full blocks that make up a scalar matrix, if its pattern has any. */
 void karst_blocks_note(const karst_matrix *A, const char *path);
 
 /* ---- PETSc's binary files ---- */

@@ -63,24 +63,13 @@ static karst_status open_file(karst_input *input, const char *path)
   return input->file_size > 0 ? KARST_SUCCESS : karst_input_fail(input, "the file is empty");
 }
 
-static bool begins_as_tar(const karst_input *input)
-{
-  return input->end >= TAR_BLOCK && memcmp(input->buffer + TAR_MAGIC, "ustar", 5) == 0;
-}
-
-/* Windows editors write this mark before a text in UTF-8. */
-static void skip_byte_order_mark(karst_input *input)
-{
-  if (karst_input_begins(input, "\xef\xbb\xbf", 3)) input->begin += 3;
-}
-
 static karst_status open_layers(karst_input *input, const char *path, const char *member, bool *found)
 {
   karst_status status = open_file(input, path);
   if (!status) status = karst_unpack_open(input);
   if (!status) status = karst_allocate(input->context, &input->buffer, BUFFER_SIZE, 1, "reading a file");
   if (!status) status = fill(input);
-  if (status || !begins_as_tar(input)) return status;
+  if (status || input->end < TAR_BLOCK || memcmp(input->buffer + TAR_MAGIC, "ustar", 5) != 0) return status;
   if (!member) return karst_input_fail(input, "the file is an archive, not a vector");
   status = karst_archive_open(input, member, found);
   return status || !*found ? status : fill(input);
@@ -102,7 +91,8 @@ karst_status karst_input_open(karst_context *context, const char *path, const ch
     snprintf(input->name, sizeof input->name, "...%s", path + length - KARST_NAME_SIZE / 2);
   status = open_layers(input, path, member, &found);
   if (!status && found) {
-    skip_byte_order_mark(input);
+    /* Windows editors write this byte order mark before a text in UTF-8. */
+    if (karst_input_begins(input, "\xef\xbb\xbf", 3)) input->begin += 3;
     return KARST_SUCCESS;
   }
   karst_input_close(input);

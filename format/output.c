@@ -16,16 +16,12 @@ bool karst_path_ends(const char *path, const char *ending)
   return length >= tail && strcmp(path + length - tail, ending) == 0;
 }
 
-static karst_status write_layer(karst_output *output, const void *bytes, size_t count, bool last)
-{
-  return output->gzip ? karst_gzip_write(output, bytes, count, last) : karst_file_write(output, bytes, count);
-}
-
 static karst_status flush(karst_output *output, bool last)
 {
   size_t used = output->used;
   output->used = 0;
-  return write_layer(output, output->buffer, used, last);
+  return output->gzip ? karst_gzip_write(output, output->buffer, used, last)
+                      : karst_file_write(output, output->buffer, used);
 }
 
 static karst_status open_place(karst_output *output)

@@ -90,13 +90,6 @@ static void bicgstab_turn(karst_krylov *k, int now)
   backend->combine(k->context, k->n, 2, 1, s + TURN, add, s + BETA, k->work.vector[P], NULL);
 }
 
-/* x = x + alpha p^ + omega s^, or without the second step. */
-static void bicgstab_correct(karst_krylov *k, int steps)
-{
-  const double *add[] = {k->work.vector[P_HAT], k->work.vector[S_HAT]};
-  k->context->backend->combine(k->context, k->n, steps, 1, k->work.scalar + ALPHA, add, NULL, k->x, NULL);
-}
-
 static karst_status bicgstab_find_fault(karst_krylov *k, karst_reason *reason)
 {
   const karst_krylov_vector vectors[] = {{"the preconditioned direction", k->work.vector[P_HAT]},
@@ -107,11 +100,12 @@ static karst_status bicgstab_find_fault(karst_krylov *k, karst_reason *reason)
   return karst_krylov_find_not_finite(k, 5, vectors, reason);
 }
 
-/* Takes one step or both in x and counts the iteration; returns whether the cycle should end. *norm becomes
- * residual. */
+/* x = x + alpha p^ + omega s^, or without the second step; counts the iteration. Returns whether the cycle should end.
+ * *norm becomes residual. */
 static bool take_steps(karst_krylov *k, int steps, double residual, double *norm)
 {
-  bicgstab_correct(k, steps);
+  const double *add[] = {k->work.vector[P_HAT], k->work.vector[S_HAT]};
+  k->context->backend->combine(k->context, k->n, steps, 1, k->work.scalar + ALPHA, add, NULL, k->x, NULL);
   *norm = residual;
   return karst_krylov_step(k, residual, k->test.goal);
 }

@@ -37,11 +37,6 @@ enum {
 /* If less than these parts of w are left after orthogonalisation, the rest is only rounding, or has too much of it. */
 static const double negligible = 64 * DBL_EPSILON, lossy = 0.1;
 
-static double repeat_at(const karst_basis *basis)
-{
-  return basis->passes == KARST_PASSES_TWICE ? INFINITY : basis->passes == KARST_PASSES_ONCE ? -1 : lossy;
-}
-
 /* Views of the work space. */
 struct ring {
   double **p, **q;          /* [m + 1] the kept pairs, then the new pair at position kept */
@@ -67,7 +62,9 @@ static struct ring orthomin_begin(const karst_krylov *k)
                        .beta = k->work.scalar + DOTS + m + 1,
                        .inverse = k->work.scalar + DOTS + 2 * m + 1,
                        .capacity = m,
-                       .again = repeat_at(basis)};
+                       .again = basis->passes == KARST_PASSES_TWICE  ? INFINITY
+                                : basis->passes == KARST_PASSES_ONCE ? -1
+                                                                     : lossy};
 }
 
 /* Makes the image q orthogonal to those kept, and subtracts the same combination of directions from p. */

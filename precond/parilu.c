@@ -95,13 +95,6 @@ static karst_status load(karst_precond *p, karst_sweeps *s, karst_factor_outcome
   return status ? status : karst_precond_put(p, "ilu_residual", "", norm);
 }
 
-/* norm: the nonlinear residual norms before and after the sweeps. */
-static karst_status report_norms(karst_precond *p, const double norm[2])
-{
-  karst_status status = karst_precond_put(p, "sweep_residual_before", "", norm[0]);
-  return status ? status : karst_precond_put(p, "sweep_residual_after", "", norm[1]);
-}
-
 static karst_status update(karst_precond *p)
 {
   karst_context *context = p->context;
@@ -114,9 +107,10 @@ static karst_status update(karst_precond *p)
                               s->analysis->place, A->value, s->made->value);
   if (!s->sound || settings->sweeps == 0) context->backend->parilu->guess(context, settings->scaled, &s->factors);
   s->sound = false;
-  double norm[2];
+  double norm[2]; /* the nonlinear residual norms before and after the sweeps */
   karst_status status = context->backend->parilu->sweep(context, settings->sweeps, &s->factors, norm);
-  if (!status) status = report_norms(p, norm);
+  if (!status) status = karst_precond_put(p, "sweep_residual_before", "", norm[0]);
+  if (!status) status = karst_precond_put(p, "sweep_residual_after", "", norm[1]);
   if (!status && have_converged(p, norm[0], norm[1])) status = load(p, s, &outcome);
   if (!status && !s->sound) {
     s->fallbacks++;
