@@ -85,7 +85,8 @@ static karst_status check_order(karst_context *context, const struct karst_preco
   if (ops->needs_grid && !karst_has_grid(A))
     return karst_fail(
         context, KARST_ERROR_MATRIX,
-        "%s finds the grid of a matrix only in natural ordering: give the matrix its grid, or keep that ordering",
+        "%s finds the grid of a matrix only where no ordering permutes its block rows: give the matrix its grid, or "
+        "keep the natural ordering",
         ops->name);
   return ops->shares_matrix ? each_inner(context, ops, options, A, check_order) : KARST_SUCCESS;
 }
