@@ -164,8 +164,8 @@ karst_status karst_order_tiles(const karst_ordering_pattern *pattern, karst_inde
     karst_ordering_pattern without = *pattern;
     without.grid = NULL;
     karst_notify(pattern->context, KARST_MESSAGE_WARNING,
-                 "the couplings do not fit the grid %lldx%lldx%lld, so tiles do not use it", (long long)grid.size[0],
-                 (long long)grid.size[1], (long long)grid.size[2]);
+                 "the couplings are not those of the grid %lldx%lldx%lld, so tiles do not use it",
+                 (long long)grid.size[0], (long long)grid.size[1], (long long)grid.size[2]);
     return karst_order_tiles(&without, permutation, tiling);
   }
   karst_status status = make_by_graph(pattern, &grid, NULL, most, &set);
