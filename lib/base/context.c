@@ -143,7 +143,7 @@ karst_status karst_context_set_duplicates(karst_context *context, karst_duplicat
 {
   if (!context) return KARST_ERROR_ARGUMENT;
   if (duplicates != KARST_DUPLICATES_SUM && duplicates != KARST_DUPLICATES_REFUSE)
-    return karst_fail(context, KARST_ERROR_ARGUMENT, "duplicates %d: they are summed (%d) or refused (%d)",
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "duplicates %d is unknown: %d sums them, %d refuses them",
                       (int)duplicates, KARST_DUPLICATES_SUM, KARST_DUPLICATES_REFUSE);
   context->duplicates = duplicates;
   return KARST_SUCCESS;

@@ -130,7 +130,7 @@ static karst_status check_pair(const karst_vector *x, const karst_vector *y)
   if (x->context != y->context)
     return karst_fail(y->context, KARST_ERROR_ARGUMENT, "a vector belongs to another context");
   if (x->length != y->length)
-    return karst_fail(y->context, KARST_ERROR_ARGUMENT, "vectors of length %lld and %lld do not go together",
+    return karst_fail(y->context, KARST_ERROR_ARGUMENT, "vectors of length %lld and %lld cannot be combined",
                       (long long)x->length, (long long)y->length);
   return KARST_SUCCESS;
 }
@@ -143,7 +143,7 @@ static karst_status check_disjoint(const karst_vector *x, const karst_vector *y,
   if (status) return status;
   *same = x->values == y->values;
   if (*same || !karst_vectors_overlap(x, y)) return KARST_SUCCESS;
-  return karst_fail(y->context, KARST_ERROR_ARGUMENT, "the vectors overlap in memory, in part");
+  return karst_fail(y->context, KARST_ERROR_ARGUMENT, "the vectors overlap in part");
 }
 
 karst_status karst_vector_dot(const karst_vector *x, const karst_vector *y, double *result)
