@@ -202,7 +202,7 @@ __global__ void __launch_bounds__(threads_of_group<B>)
 void launch_factor(karst_context *context, const karst_matrix *A, karst_fgbilu *fgbilu)
 {
   const karst_fgbilu_hyperplanes *planes = karst_fgbilu_hyperplanes_of(fgbilu);
-  const karst_fgbilu_view m = karst_fgbilu_see(A, fgbilu);
+  const karst_fgbilu_view m = karst_fgbilu_view_of(A, fgbilu);
   const cudaStream_t stream = karst_cuda_of(context)->stream;
   const int n = m.b, each = cells_of_group(n);
   const size_t shared = bytes_to_factor(n);
@@ -273,7 +273,7 @@ void launch_sweep(const karst_fgbilu_view &m, const karst_fgbilu_hyperplanes *pl
 void solve(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu, const double *r, double *z)
 {
   const karst_fgbilu_hyperplanes *planes = karst_fgbilu_hyperplanes_of(fgbilu);
-  const karst_fgbilu_view m = karst_fgbilu_see(A, fgbilu);
+  const karst_fgbilu_view m = karst_fgbilu_view_of(A, fgbilu);
   const cudaStream_t stream = karst_cuda_of(context)->stream;
   for (karst_index p = 0; p < planes->count; p++) launch_sweep<false>(m, planes, p, r, z, stream);
   for (karst_index p = planes->count - 1; p >= 0; p--) launch_sweep<true>(m, planes, p, r, z, stream);

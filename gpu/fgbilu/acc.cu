@@ -261,7 +261,7 @@ void launch_factor(karst_context *context, const karst_matrix *A, karst_fgbilu *
 {
   const karst_fgbilu_hyperplanes *planes = karst_fgbilu_hyperplanes_of(fgbilu);
   const factor_work *work = static_cast<const factor_work *>(karst_fgbilu_work_of(fgbilu)->factor);
-  const karst_fgbilu_view m = karst_fgbilu_see(A, fgbilu);
+  const karst_fgbilu_view m = karst_fgbilu_view_of(A, fgbilu);
   for (karst_index p = 0; p < planes->count; p++) {
     const plane cells = {planes->cell + planes->start[p], planes->start[p + 1] - planes->start[p]};
     if (cells.count > 0) launch_plane(m, cells, *work, fgbilu->pivoting, karst_cuda_of(context)->stream);
@@ -347,7 +347,7 @@ void sweep(const karst_fgbilu_view &m, const plane &p, const double *r, double *
 void solve(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu, const double *r, double *z)
 {
   const karst_fgbilu_hyperplanes *planes = karst_fgbilu_hyperplanes_of(fgbilu);
-  const karst_fgbilu_view m = karst_fgbilu_see(A, fgbilu);
+  const karst_fgbilu_view m = karst_fgbilu_view_of(A, fgbilu);
   const cudaStream_t stream = karst_cuda_of(context)->stream;
   double *part = static_cast<double *>(karst_fgbilu_work_of(fgbilu)->sweep);
   const auto cells = [&](karst_index p) {

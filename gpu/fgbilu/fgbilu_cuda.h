@@ -136,7 +136,7 @@ typedef struct karst_fgbilu_view {
 } karst_fgbilu_view;
 
 /* Returns a view with the data that depend on the pattern alone. */
-static inline karst_fgbilu_view karst_fgbilu_see(const karst_matrix *A, const karst_fgbilu_analysis *analysis)
+static inline karst_fgbilu_view karst_fgbilu_view_of(const karst_matrix *A, const karst_fgbilu_analysis *analysis)
 {
   const karst_fgbilu_cuda *plan = karst_fgbilu_cuda_of(analysis);
   const karst_index *size = analysis->cells.size, line = size[0], layer = size[0] * size[1];
@@ -148,9 +148,9 @@ static inline karst_fgbilu_view karst_fgbilu_see(const karst_matrix *A, const ka
   return view;
 }
 
-static inline karst_fgbilu_view karst_fgbilu_see(const karst_matrix *A, const karst_fgbilu *fgbilu)
+static inline karst_fgbilu_view karst_fgbilu_view_of(const karst_matrix *A, const karst_fgbilu *fgbilu)
 {
-  karst_fgbilu_view view = karst_fgbilu_see(A, fgbilu->analysis);
+  karst_fgbilu_view view = karst_fgbilu_view_of(A, fgbilu->analysis);
   view.value = A->value;
   view.factor = fgbilu->factor;
   view.first_fault = karst_fgbilu_work_of(fgbilu)->first_fault;

@@ -95,7 +95,7 @@ karst_status karst_fgbilu_cut_tiles_cuda(karst_context *context, const karst_mat
 void karst_fgbilu_forget_tiles_cuda(karst_context *context, karst_fgbilu_cuda *plan);
 /* Makes a mail with places for that many values a step and tile (0: tickets alone). */
 karst_status karst_fgbilu_take_mail_cuda(karst_context *context, karst_fgbilu *fgbilu, int64_t places, void **mail);
-void karst_fgbilu_return_mail_cuda(karst_context *context, void *mail);
+void karst_fgbilu_release_mail_cuda(karst_context *context, void *mail);
 karst_fgbilu_march karst_fgbilu_march_cuda(const karst_matrix *A, const karst_fgbilu *fgbilu, const void *mail,
                                            bool upward);
 

@@ -43,7 +43,8 @@ karst_status karst_fgbilu_find_one_sided_cuda(karst_context *context, const kars
   karst_status status = karst_cuda_take(context, 1, "fgbilu", &flag, NULL);
   if (status) return status;
   cudaMemsetAsync(flag, 0, sizeof *flag, stream);
-  find_one_sided<<<karst_cuda_grid(cells, THREADS), THREADS, 0, stream>>>(karst_fgbilu_see(A, analysis), cells, flag);
+  find_one_sided<<<karst_cuda_grid(cells, THREADS), THREADS, 0, stream>>>(karst_fgbilu_view_of(A, analysis), cells,
+                                                                          flag);
   status = context->backend->download(context, &one_sided, flag, sizeof one_sided);
   context->backend->release(context, flag);
   *found = !status && one_sided;
@@ -54,5 +55,5 @@ void karst_fgbilu_find_not_finite_cuda(karst_context *context, const karst_matri
 {
   const int64_t cells = karst_grid_cells(fgbilu->analysis->cells.size);
   find_not_finite<<<karst_cuda_grid(cells * WARP, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(
-      karst_fgbilu_see(A, fgbilu), cells);
+      karst_fgbilu_view_of(A, fgbilu), cells);
 }

@@ -114,7 +114,7 @@ karst_status karst_fgbilu_take_mail_cuda(karst_context *context, karst_fgbilu *f
   return status;
 }
 
-void karst_fgbilu_return_mail_cuda(karst_context *context, void *mail)
+void karst_fgbilu_release_mail_cuda(karst_context *context, void *mail)
 {
   karst_fgbilu_mail *own = static_cast<karst_fgbilu_mail *>(mail);
   if (!own) return;

@@ -438,7 +438,7 @@ karst_status plan(karst_context *context, karst_fgbilu *fgbilu)
 
 void destroy(karst_context *context, karst_fgbilu *fgbilu)
 {
-  karst_fgbilu_return_mail_cuda(context, karst_fgbilu_work_of(fgbilu)->factor);
+  karst_fgbilu_release_mail_cuda(context, karst_fgbilu_work_of(fgbilu)->factor);
 }
 
 void launch(karst_context *context, const karst_matrix *A, karst_fgbilu *fgbilu)

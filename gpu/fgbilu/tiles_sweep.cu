@@ -215,7 +215,7 @@ karst_status plan(karst_context *context, karst_fgbilu *fgbilu)
 
 void destroy(karst_context *context, karst_fgbilu *fgbilu)
 {
-  karst_fgbilu_return_mail_cuda(context, karst_fgbilu_work_of(fgbilu)->sweep);
+  karst_fgbilu_release_mail_cuda(context, karst_fgbilu_work_of(fgbilu)->sweep);
 }
 
 void solve(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu, const double *r, double *z)

@@ -309,7 +309,7 @@ __global__ void __launch_bounds__(SMALL) eliminate_small(const small_grids<T> sm
   }
 }
 
-template <typename T> grid<T> see(const karst_rrb *rrb, int m)
+template <typename T> grid<T> grid_of(const karst_rrb *rrb, int m)
 {
   const karst_rrb_arrays *arrays = &karst_rrb_cuda_of(rrb)->arrays;
   const bool last = 2 * m + 1 == rrb->levels;
@@ -340,10 +340,10 @@ template <typename T> void eliminate_grid(cudaStream_t stream, const grid<T> &g,
 template <typename T> void eliminate_grids(cudaStream_t stream, const karst_rrb *rrb, const setting &s)
 {
   const int first = first_small(rrb);
-  for (int m = 0; m < first; m++) eliminate_grid(stream, see<T>(rrb, m), s, m);
+  for (int m = 0; m < first; m++) eliminate_grid(stream, grid_of<T>(rrb, m), s, m);
   small_grids<T> small = {first, rrb->grids - first, {}};
   if (small.count == 0) return;
-  for (int k = 0; k < small.count; k++) small.grids[k] = see<T>(rrb, first + k);
+  for (int k = 0; k < small.count; k++) small.grids[k] = grid_of<T>(rrb, first + k);
   eliminate_small<<<1, SMALL, 0, stream>>>(small, s);
 }
 

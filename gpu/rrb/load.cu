@@ -161,7 +161,7 @@ template <bool NINE> __global__ void __launch_bounds__(THREADS) load_rows(const 
   if (row < A.rows) load_row<NINE>(A, t, (karst_index)row);
 }
 
-matrix see(const karst_matrix *A, const karst_rrb *rrb, const karst_index *cell)
+matrix matrix_of(const karst_matrix *A, const karst_rrb *rrb, const karst_index *cell)
 {
   return {A->block_rows, rrb->size[0], rrb->size[1], A->device_row_start, A->device_column, cell, A->value};
 }
@@ -187,7 +187,7 @@ karst_status karst_rrb_inspect_cuda(karst_context *context, const karst_matrix *
   if (rrb->cell) status = karst_device_indices(context, A->block_rows, rrb->cell, "the cells of rrb", &cell);
   if (status) return status;
   cudaMemsetAsync(misfit, 0xff, sizeof found, cuda->stream);
-  inspect_rows<<<karst_cuda_grid(A->block_rows, THREADS), THREADS, 0, cuda->stream>>>(see(A, rrb, cell), misfit);
+  inspect_rows<<<karst_cuda_grid(A->block_rows, THREADS), THREADS, 0, cuda->stream>>>(matrix_of(A, rrb, cell), misfit);
   status = context->backend->download(context, found, misfit, sizeof found);
   if (cell) context->backend->release(context, cell);
   if (status) return status;
@@ -205,7 +205,7 @@ void karst_rrb_load_cuda(karst_context *context, const karst_matrix *A, const ka
   const karst_rrb_cuda *plan = karst_rrb_cuda_of(rrb);
   double *stencil = rrb->levels > 0 ? plan->arrays.schur : plan->arrays.straight[0];
   const target t = {rrb->shape[0], plan->arrays.first, stencil, karst_rrb_nodes_of(rrb), plan->faults};
-  const matrix seen = see(A, rrb, plan->cell);
+  const matrix seen = matrix_of(A, rrb, plan->cell);
   const unsigned blocks = karst_cuda_grid(A->block_rows, THREADS);
   const cudaStream_t stream = karst_cuda_of(context)->stream;
   if (rrb->nine_point)

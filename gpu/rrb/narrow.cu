@@ -7,11 +7,11 @@ namespace
 
 enum {
   THREADS = 256,
-  PANEL = 32,  /* rows of a triangle of L that is inverted, and the threads of a warp */
-  COLUMNS = 8, /* of the band that are factored, and of W that are made, together */
-  NARROW = 48, /* no band of KARST_RRB_DENSE nodes is wider: 33 on a whole grid, 45 on the black nodes of one */
-  WINDOW = 64, /* NARROW + 2 COLUMNS */
-  CREW = 384   /* threads that factor a band, so that each can have 168 registers */
+  PANEL = 32,          /* rows of a triangle of L that is inverted, and the threads of a warp */
+  COLUMNS = 8,         /* of the band that are factored, and of W that are made, together */
+  NARROW = 48,         /* no band of KARST_RRB_DENSE nodes is wider: 33 on a whole grid, 45 on the black nodes of one */
+  WINDOW = 64,         /* NARROW + 2 COLUMNS */
+  FACTOR_THREADS = 384 /* threads that factor a band, so that each can have 168 registers */
 };
 
 /* Of a row in the window: even, so that a diagonal of the window is spread over all banks of shared memory. */
@@ -80,17 +80,17 @@ __device__ void factor_columns(const karst_rrb_rest_view &v, const double *windo
 
 /* Factors a narrow band in one thread block, COLUMNS columns at a time, with the rows that they reach in shared memory.
  * Each thread that has a row below factors the triangle of the columns itself, so that no barrier is between them. */
-__global__ void __launch_bounds__(CREW, 1) factor_band(const karst_rrb_rest_view v, double *inverse)
+__global__ void __launch_bounds__(FACTOR_THREADS, 1) factor_band(const karst_rrb_rest_view v, double *inverse)
 {
   extern __shared__ double copy[];
   __shared__ double whole[NARROW][COLUMNS + 2], scaled[NARROW][COLUMNS + 1], diagonal[KARST_RRB_DENSE + COLUMNS];
   const int rest = (int)v.rest, width = (int)v.width, stride = width + 1, pitch = pitch_of(v), t = (int)threadIdx.x;
-  for (int e = t; e < (COLUMNS + width) * stride; e += CREW) load_row(v, copy, pitch, e / stride, e % stride);
-  for (int e = t; e < KARST_RRB_DENSE + COLUMNS; e += CREW) diagonal[e] = e < rest ? v.size[e] : 1;
+  for (int e = t; e < (COLUMNS + width) * stride; e += FACTOR_THREADS) load_row(v, copy, pitch, e / stride, e % stride);
+  for (int e = t; e < KARST_RRB_DENSE + COLUMNS; e += FACTOR_THREADS) diagonal[e] = e < rest ? v.size[e] : 1;
   for (int first = 0; first < rest; first += COLUMNS) {
     __syncthreads();
     if (t < 3 * PANEL) factor_columns(v, copy, pitch, first, diagonal, inverse, whole, scaled);
-    for (int e = t - 3 * PANEL; e >= 0 && e < COLUMNS * stride; e += CREW - 3 * PANEL)
+    for (int e = t - 3 * PANEL; e >= 0 && e < COLUMNS * stride; e += FACTOR_THREADS - 3 * PANEL)
       load_row(v, copy, pitch, first + COLUMNS + width + e / stride, e % stride);
     __syncthreads();
     const int x = t % (2 * PANEL);
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(CREW, 1) factor_band(const karst_rrb_rest_view
     double u[COLUMNS];
     for (int c = 0; c < COLUMNS; c++) u[c] = scaled[x][c];
     double *row = copy + (first + COLUMNS + x) % WINDOW * pitch + width - x;
-    for (int y = t / (2 * PANEL); y <= x; y += CREW / (2 * PANEL)) {
+    for (int y = t / (2 * PANEL); y <= x; y += FACTOR_THREADS / (2 * PANEL)) {
       double even = 0, odd = 0;
 #pragma unroll
       for (int c = 0; c < COLUMNS; c += 2) {
@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(THREADS) invert_band(const karst_rrb_rest_view
 
 void karst_rrb_narrow_factor_cuda(cudaStream_t stream, const karst_rrb_rest_view &v, double *inverse, double *dense)
 {
-  factor_band<<<1, CREW, WINDOW * pitch_of(v) * sizeof(double), stream>>>(v, inverse);
+  factor_band<<<1, FACTOR_THREADS, WINDOW * pitch_of(v) * sizeof(double), stream>>>(v, inverse);
   invert_corners<<<karst_cuda_grid(v.rest, PANEL), PANEL, 0, stream>>>(v, dense);
   invert_band<<<karst_cuda_grid(v.rest, COLUMNS), THREADS, 0, stream>>>(v, dense);
 }

@@ -210,7 +210,7 @@ __global__ void __launch_bounds__(LARGE)
   }
 }
 
-karst_rrb_rest_view see(const karst_rrb *rrb)
+karst_rrb_rest_view view_of(const karst_rrb *rrb)
 {
   const karst_rrb_cuda *plan = karst_rrb_cuda_of(rrb);
   const int m = rrb->levels / 2;
@@ -240,7 +240,7 @@ void factor_panels(cudaStream_t stream, const karst_rrb_rest_view &v, double *in
 
 void karst_rrb_rest_place_cuda(karst_context *context, const karst_rrb *rrb)
 {
-  const karst_rrb_rest_view v = see(rrb);
+  const karst_rrb_rest_view v = view_of(rrb);
   place_nodes<<<blocks_of(v), THREADS, 0, karst_cuda_of(context)->stream>>>(v, karst_rrb_cuda_of(rrb)->place);
 }
 
@@ -248,7 +248,7 @@ void karst_rrb_rest_factor_cuda(karst_context *context, const karst_rrb *rrb)
 {
   const karst_rrb_cuda *plan = karst_rrb_cuda_of(rrb);
   const cudaStream_t stream = karst_cuda_of(context)->stream;
-  const karst_rrb_rest_view v = see(rrb);
+  const karst_rrb_rest_view v = view_of(rrb);
   cudaMemsetAsync(v.band, 0, (size_t)v.rest * (size_t)(v.width + 1) * sizeof(double), stream);
   gather_nodes<<<blocks_of(v), THREADS, 0, stream>>>(v);
   if (plan->dense)
@@ -264,5 +264,5 @@ void karst_rrb_rest_solve_cuda(karst_context *context, const karst_rrb *rrb)
   if (plan->dense)
     karst_rrb_dense_solve_cuda(context, rrb);
   else
-    solve_band<<<1, LARGE, 0, karst_cuda_of(context)->stream>>>(see(rrb), plan->place, x, plan->left);
+    solve_band<<<1, LARGE, 0, karst_cuda_of(context)->stream>>>(view_of(rrb), plan->place, x, plan->left);
 }

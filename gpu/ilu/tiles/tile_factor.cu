@@ -14,7 +14,7 @@ namespace
 const char *const what = "the factorization by tiles";
 
 struct factor_arguments {
-  const karst_ilu_making *making;
+  const karst_ilu_factor_tile *tile;
   const char *record;
   double *lower, *upper; /* the values */
   unsigned *ticket, *done;
@@ -25,7 +25,8 @@ struct factor_arguments {
 
 /* Makes the factors of a tile whose blocks have arrived. */
 template <int B>
-__device__ __forceinline__ void take_waves(const tile_memory &w, const karst_ilu_making &m, const pivot_repair &repair)
+__device__ __forceinline__ void take_waves(const tile_memory &w, const karst_ilu_factor_tile &m,
+                                           const pivot_repair &repair)
 {
   /* The replacement of a pivot depends on its whole row, which is complete once all jobs of the wave have
    * subtracted. */
@@ -47,14 +48,14 @@ __device__ __forceinline__ void take_waves(const tile_memory &w, const karst_ilu
 
 /* Makes one tile. memory: shared. */
 template <int B>
-__device__ __forceinline__ void make_tile(const factor_arguments &s, const karst_ilu_making &m, char *memory,
+__device__ __forceinline__ void make_tile(const factor_arguments &s, const karst_ilu_factor_tile &m, char *memory,
                                           copies *under_way)
 {
   constexpr int BB = B * B;
   const double *A = s.repair.A + m.source * BB;
-  const karst_ilu_making_record at = karst_ilu_making_record_of(m);
+  const karst_ilu_factor_record at = karst_ilu_factor_record_of(m);
   const char *record = s.record + m.record * 16;
-  const int copied = karst_ilu_making_copied(at, B);
+  const int copied = karst_ilu_factor_copied(at, B);
   tile_memory w = tile_memory_of<B>(m, memory, record, s.upper);
   if (!m.fill) w.block += (uintptr_t)A / sizeof(double) % 2;
   bool values = false;
@@ -91,7 +92,7 @@ template <int B> __global__ void __launch_bounds__(THREADS, together_of<B>) fact
   __shared__ unsigned taken;
   if (threadIdx.x == 0) taken = atomicAdd(s.ticket, 1u) - s.first;
   __syncthreads();
-  make_tile<B>(s, s.making[taken], memory, &under_way);
+  make_tile<B>(s, s.tile[taken], memory, &under_way);
 }
 
 const void *kernel_for(int block_size)
@@ -126,7 +127,7 @@ karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const 
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, what);
   if (status) return status;
   status = karst_ilu_list_by_tiles_cuda(context, A, pattern, limit, analysis, &state->lists);
-  if (status || !state->lists.making) {
+  if (status || !state->lists.tile) {
     karst_release(context, state);
     return status;
   }
@@ -164,7 +165,7 @@ void launch_tiles(karst_context *context, const karst_matrix *A, double shift, c
   tiles_work *work = static_cast<tiles_work *>(plan->factor_work);
   const karst_ilu_tile_values value = karst_ilu_tile_values_of(plan);
   const unsigned tiles = (unsigned)karst_ilu_tiled_of(plan)->tiles;
-  factor_arguments arguments = {state->lists.making,
+  factor_arguments arguments = {state->lists.tile,
                                 (const char *)state->lists.record,
                                 value.lower,
                                 value.upper,

@@ -58,7 +58,7 @@ typedef struct karst_ilu_short_step {
 } karst_ilu_short_step;
 
 /* A tile to factor. */
-typedef struct alignas(16) karst_ilu_making {
+typedef struct alignas(16) karst_ilu_factor_tile {
   int64_t record;       /* where its record begins, in units of 16 bytes */
   int64_t lower, upper; /* the first of its blocks among those of all tiles, in each triangle */
   int64_t source;       /* the first block of its rows in A */
@@ -70,17 +70,17 @@ typedef struct alignas(16) karst_ilu_making {
   int outside;  /* of other tiles */
   int lower_steps, upper_steps, lower_blocks, upper_blocks;
   int fill; /* whether it has blocks that A lacks */
-} karst_ilu_making;
+} karst_ilu_factor_tile;
 
 /* Where the parts of a record begin, in bytes, where those for the waves end, and the size of all; the last two are
  * multiples of 16. */
-typedef struct karst_ilu_making_record {
+typedef struct karst_ilu_factor_record {
   int job, wait, product, waves_end, outside, step, row, place, divisor, source, bytes;
-} karst_ilu_making_record;
+} karst_ilu_factor_record;
 
-static inline __host__ __device__ karst_ilu_making_record karst_ilu_making_record_of(const karst_ilu_making &m)
+static inline __host__ __device__ karst_ilu_factor_record karst_ilu_factor_record_of(const karst_ilu_factor_tile &m)
 {
-  karst_ilu_making_record r;
+  karst_ilu_factor_record r;
   const int few = sizeof(unsigned short), index = sizeof(karst_index);
   r.job = (m.waves + 1) * (int)sizeof(karst_ilu_wave);
   r.wait = r.job + (m.jobs + 1) * (int)sizeof(karst_ilu_job);
@@ -104,22 +104,22 @@ static constexpr __host__ __device__ bool karst_ilu_fetches_outside(int b) { ret
 static constexpr __host__ __device__ bool karst_ilu_reads_in_place(int b) { return b == 1; }
 
 /* How much of a record is copied into shared memory. */
-static inline __host__ __device__ int karst_ilu_making_copied(const karst_ilu_making_record &r, int b)
+static inline __host__ __device__ int karst_ilu_factor_copied(const karst_ilu_factor_record &r, int b)
 {
   return karst_ilu_reads_in_place(b) ? r.waves_end : r.bytes;
 }
 
 /* Bytes of shared memory that a tile takes. Its blocks begin a number later if the place of A's first is odd. */
-static inline __host__ __device__ int64_t karst_ilu_making_bytes(const karst_ilu_making &m, int b)
+static inline __host__ __device__ int64_t karst_ilu_factor_bytes(const karst_ilu_factor_tile &m, int b)
 {
   const int64_t blocks = m.blocks + (int64_t)(karst_ilu_fetches_outside(b) ? m.outside : 0),
                 numbers = blocks * b * b + 1;
-  return karst_ilu_making_copied(karst_ilu_making_record_of(m), b) + numbers * (int64_t)sizeof(double);
+  return karst_ilu_factor_copied(karst_ilu_factor_record_of(m), b) + numbers * (int64_t)sizeof(double);
 }
 
 /* The lists from which the tiles of an analysis are factored; device memory, and constant once made. */
 typedef struct karst_ilu_tile_lists {
-  karst_ilu_making *making; /* [tiles] none depends on a later one */
+  karst_ilu_factor_tile *tile; /* [tiles] none depends on a later one */
   int4 *record;
   int64_t shared; /* bytes of shared memory that the largest takes */
 } karst_ilu_tile_lists;

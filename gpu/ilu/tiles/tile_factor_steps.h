@@ -27,11 +27,11 @@ struct tile_memory {
 };
 
 template <int B>
-__device__ __forceinline__ tile_memory tile_memory_of(const karst_ilu_making &m, char *memory, const char *record,
+__device__ __forceinline__ tile_memory tile_memory_of(const karst_ilu_factor_tile &m, char *memory, const char *record,
                                                       const double *value)
 {
-  const karst_ilu_making_record at = karst_ilu_making_record_of(m);
-  const int copied = karst_ilu_making_copied(at, B);
+  const karst_ilu_factor_record at = karst_ilu_factor_record_of(m);
+  const int copied = karst_ilu_factor_copied(at, B);
   const char *rest = karst_ilu_reads_in_place(B) ? record : memory;
   const karst_ilu_short_step *step = (const karst_ilu_short_step *)(rest + at.step);
   const unsigned short *place = (const unsigned short *)(rest + at.place);
@@ -240,7 +240,7 @@ __device__ __forceinline__ void subtract_product(const tile_memory &w, const uns
 
 /* Sums the thread's scalar row of a block again, with its sizes (gpu/size.h). */
 template <int B>
-__device__ void sum_again(const tile_memory &w, const karst_ilu_making &m, const double *A, int block, int r,
+__device__ void sum_again(const tile_memory &w, const karst_ilu_factor_tile &m, const double *A, int block, int r,
                           double (&sum)[B], float (&size)[B])
 {
   const int source = m.fill ? w.source[block] : block;
@@ -299,9 +299,10 @@ __device__ __forceinline__ karst_ilu_scales<B> measure_entries(const karst_ilu_p
  * margin of karst_ilu_solve_row. Returns whether the row is right; without trace it is not if the block may be unsound.
  * size: of the thread's row, from the products of this job. The whole warp takes all steps. */
 template <int B>
-__device__ __forceinline__ bool
-invert_with_care(const tile_memory &w, const karst_ilu_making &m, const karst_ilu_place &at, const karst_ilu_job &job,
-                 const float (&size)[B], bool trace, const pivot_repair &f, double (&inverse)[B])
+__device__ __forceinline__ bool invert_with_care(const tile_memory &w, const karst_ilu_factor_tile &m,
+                                                 const karst_ilu_place &at, const karst_ilu_job &job,
+                                                 const float (&size)[B], bool trace, const pivot_repair &f,
+                                                 double (&inverse)[B])
 {
   const double *from = w.block + job.block * (B * B) + at.r;
   karst_ilu_sized_row<B> row;
@@ -343,7 +344,7 @@ template <int B> __device__ __forceinline__ void put_inverse_row(const double (&
  * take all steps together. size: of the thread's row, from the products of this job. lost: what do_jobs has returned
  * for the tile. */
 template <int B>
-__device__ __forceinline__ void invert_pivots(const tile_memory &w, const karst_ilu_making &m,
+__device__ __forceinline__ void invert_pivots(const tile_memory &w, const karst_ilu_factor_tile &m,
                                               const karst_ilu_place &at, const karst_ilu_job &job,
                                               const float (&size)[B], bool lost, const pivot_repair &f)
 {
@@ -377,7 +378,7 @@ __device__ __forceinline__ void invert_pivots(const tile_memory &w, const karst_
  * barrier, partial sums of a diagonal block were much larger than its entries. Returns whether that is so in these
  * jobs, for blocks that are inverted after the next barrier. */
 template <int B, bool inner>
-__device__ __forceinline__ bool do_jobs(const tile_memory &w, const karst_ilu_making &m, int first, int end,
+__device__ __forceinline__ bool do_jobs(const tile_memory &w, const karst_ilu_factor_tile &m, int first, int end,
                                         bool subtract, bool invert, bool lost, const pivot_repair &f)
 {
   constexpr int length = inner ? 3 : 2;
@@ -469,7 +470,7 @@ __device__ __forceinline__ void store_step(const tile_memory &w, int first, int 
 
 /* Stores the blocks of a triangle, a warp a step; scalars all at once, as one step. value: of the tile. */
 template <int B, bool upper>
-__device__ __forceinline__ void store_steps(const tile_memory &w, const karst_ilu_making &m, const pivot_repair &f,
+__device__ __forceinline__ void store_steps(const tile_memory &w, const karst_ilu_factor_tile &m, const pivot_repair &f,
                                             double *value)
 {
   const int thread = (int)threadIdx.x;
@@ -484,7 +485,7 @@ __device__ __forceinline__ void store_steps(const tile_memory &w, const karst_il
 
 /* Stores D^-1 and U'. */
 template <int B>
-__device__ __forceinline__ void store_upper(const tile_memory &w, const karst_ilu_making &m, const pivot_repair &f,
+__device__ __forceinline__ void store_upper(const tile_memory &w, const karst_ilu_factor_tile &m, const pivot_repair &f,
                                             double *value)
 {
   if (B > 1) store_step<B, true>(w, 0, (int)threadIdx.x, (int)THREADS, m.rows, 1, m.row, f, value);

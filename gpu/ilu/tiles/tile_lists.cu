@@ -17,9 +17,9 @@ struct writer {
   unsigned short *product, *row, *place, *divisor, *source;
 };
 
-__device__ writer writer_of(char *record, const karst_ilu_making &m)
+__device__ writer writer_of(char *record, const karst_ilu_factor_tile &m)
 {
-  const karst_ilu_making_record at = karst_ilu_making_record_of(m);
+  const karst_ilu_factor_record at = karst_ilu_factor_record_of(m);
   return {(karst_ilu_wave *)record,
           (karst_ilu_job *)(record + at.job),
           (unsigned long long *)(record + at.outside),
@@ -33,7 +33,7 @@ __device__ writer writer_of(char *record, const karst_ilu_making &m)
 }
 
 /* Counts the jobs of each wave, in outer and inner. */
-__device__ void count_waves(const karst_ilu_products_view &v, const range &blocks, const karst_ilu_making &m,
+__device__ void count_waves(const karst_ilu_products_view &v, const range &blocks, const karst_ilu_factor_tile &m,
                             const writer &to)
 {
   const int lane = (int)threadIdx.x % 32;
@@ -48,7 +48,7 @@ __device__ void count_waves(const karst_ilu_products_view &v, const range &block
 }
 
 /* Turns the counts into first places. */
-__device__ void start_waves(const karst_ilu_making &m, karst_ilu_wave *wave)
+__device__ void start_waves(const karst_ilu_factor_tile &m, karst_ilu_wave *wave)
 {
   int jobs = 0;
   const int lane = (int)threadIdx.x % 32;
@@ -122,7 +122,7 @@ __device__ void start_products(const karst_ilu_products_view &v, int64_t first_o
 }
 
 /* Restores the first places of the waves from the cursors, which have advanced to where the next kind begins. */
-__device__ void restore_starts(const karst_ilu_making &m, karst_ilu_wave *wave)
+__device__ void restore_starts(const karst_ilu_factor_tile &m, karst_ilu_wave *wave)
 {
   const int lane = (int)threadIdx.x % 32;
   for (int first = m.waves / 32 * 32; first >= 0; first -= 32) {
@@ -135,8 +135,8 @@ __device__ void restore_starts(const karst_ilu_making &m, karst_ilu_wave *wave)
 }
 
 /* Lists the jobs of each wave. The first places of the waves serve as cursors. */
-__device__ void write_waves(const karst_ilu_products_view &v, const karst_ilu_tile &tile, const karst_ilu_making &m,
-                            const writer &to)
+__device__ void write_waves(const karst_ilu_products_view &v, const karst_ilu_tile &tile,
+                            const karst_ilu_factor_tile &m, const writer &to)
 {
   const range blocks = blocks_of(v, tile);
   count_waves(v, blocks, m, to);
@@ -265,7 +265,7 @@ __global__ void __launch_bounds__(THREADS, TOGETHER)
   if (n >= v.tiles) return;
   const tile_view t = tile_at(v, n);
   const karst_ilu_tile upper = v.upper.tiled.tile[v.position[t.tile.number]];
-  karst_ilu_making m = lists.making[n];
+  karst_ilu_factor_tile m = lists.tile[n];
   m.record = units[n];
   const writer to = writer_of((char *)(lists.record + m.record), m);
   const karst_index *wait =
@@ -282,7 +282,7 @@ __global__ void __launch_bounds__(THREADS, TOGETHER)
   each_step(v.lower.tiled, t.tile, [&](const karst_ilu_step &step, int count, karst_index row) {
     if (row >= 0) write_row(v, t, row, to.divisor + step.block + lane, count, to);
   });
-  if (lane == 0) lists.making[n] = m;
+  if (lane == 0) lists.tile[n] = m;
 }
 
 } // namespace

@@ -93,7 +93,7 @@ __device__ int sum_of_warp(int mine)
 }
 
 /* Counts the products, waves and jobs of a tile, and the blocks of other tiles. The first lane gets the results. */
-__device__ void measure_products(const karst_ilu_products_view &v, const tile_view &t, karst_ilu_making *m)
+__device__ void measure_products(const karst_ilu_products_view &v, const tile_view &t, karst_ilu_factor_tile *m)
 {
   const range blocks = blocks_of(v, t.tile);
   int products = 0, jobs = 0, outside = 0;
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(THREADS, TOGETHER)
   const karst_ilu_tile &lower = t.tile, upper = v.upper.tiled.tile[v.position[lower.number]];
   const range blocks = blocks_of(v, lower);
   bool large = too_large(v, lower, upper);
-  karst_ilu_making m = {};
+  karst_ilu_factor_tile m = {};
   if (!large) measure_products(v, t, &m);
   large = large || blocks.end - blocks.first + m.outside >= KARST_ILU_NO_BLOCK;
   if (threadIdx.x % 32 > 0) return;
@@ -141,9 +141,9 @@ __global__ void __launch_bounds__(THREADS, TOGETHER)
   m.lower_blocks = (int)lower.blocks;
   m.upper_blocks = (int)upper.blocks;
   m.fill = v.row_start[lower.row + lower.rows] - m.source != m.blocks;
-  lists.making[n] = m;
-  units[n] = karst_ilu_making_record_of(m).bytes / 16;
-  atomicMax(largest, large ? ~0ull : (unsigned long long)karst_ilu_making_bytes(m, v.block_size));
+  lists.tile[n] = m;
+  units[n] = karst_ilu_factor_record_of(m).bytes / 16;
+  atomicMax(largest, large ? ~0ull : (unsigned long long)karst_ilu_factor_bytes(m, v.block_size));
 }
 
 /* How many rows of other tiles each tile needs; the one past the last has none. */
@@ -206,7 +206,7 @@ karst_status measure_all(karst_context *context, const karst_ilu_products_view &
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const unsigned grid = karst_cuda_grid((int64_t)v.tiles + 1, WARPS);
   unsigned long long largest;
-  karst_status status = karst_cuda_take(context, v.tiles, what, &lists->making, bytes);
+  karst_status status = karst_cuda_take(context, v.tiles, what, &lists->tile, bytes);
   if (status) return status;
   place_rows<<<grid, THREADS, 0, stream>>>(v);
   measure<<<grid, THREADS, 0, stream>>>(v, *lists, w.units, w.largest);
@@ -261,6 +261,6 @@ karst_status karst_ilu_list_by_tiles_cuda(karst_context *context, const karst_ma
 
 void karst_ilu_release_tile_lists_cuda(karst_context *context, karst_ilu_tile_lists *lists)
 {
-  karst_cuda_release(context, lists->making, lists->record);
+  karst_cuda_release(context, lists->tile, lists->record);
   *lists = {};
 }
