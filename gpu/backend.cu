@@ -47,7 +47,7 @@ static karst_status refuse(karst_context *context, int device, cudaError_t error
   return karst_fail(context, KARST_ERROR_NO_DEVICE, "cuda:%d is not available: %s", device, cudaGetErrorString(error));
 }
 
-/* Takes the device's primary context. It is never released, for it may have become the caller's as well. */
+/* Takes the device's primary context. It is never released, because the caller may use it too. */
 static karst_status take_device(karst_context *context, int device, struct CUctx_st **primary)
 {
   int count = 0;

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* The first memory that a process takes from a pool costs 10 ms, which are not to be part of the first set-up. */
+/* The first memory that a process takes from a pool costs 10 ms. It is taken here, so that no set-up includes them. */
 static void take_first(const struct karst_cuda *cuda)
 {
   void *memory;

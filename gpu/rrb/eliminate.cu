@@ -44,7 +44,7 @@ KARST_INLINE int64_t node_of(const karst_rrb_nodes *nodes, int m, karst_index i,
   return ((int64_t)j << m) * nodes->size[0] + ((int64_t)i << m);
 }
 
-/* The positions of a grid's factors: those of a place, the first being that of r1 or of b1. */
+/* The positions of a grid's factors: those of a place; the first one is of r1 or of b1. */
 template <typename T> struct factors {
   T *at, *second; /* second: of r2 */
   int64_t apart, up;
