@@ -1,5 +1,5 @@
-/* machine_cuda.c - the figures of a GPU: those of an H200. Builds without CUDA have it too: their tests check the rules'
- * choices for a GPU with these figures.
+/* machine_cuda.c - the figures of a GPU: those of an H200. Builds without CUDA have it too: their tests check the
+ * choices of the rules for a GPU with these figures.
  *
  * Sweeps level by level match M^-1 r in natural order of doc/benchmarks.md: the bandwidth is lower for small blocks,
  * whose lanes have little to load at a time. That fits the measured times for b = 1 to 8 and k = 0 to 2 within a factor
