@@ -192,10 +192,10 @@ int bench_check_natural(karst_context *context, bench_settings *settings)
   return tool_fail(TOOL_FAILED, "--grids and --correction use natural order; --ordering is not for them");
 }
 
-static bool is_asked_for(const bench_settings *settings) { return settings->correction > 0; }
+static bool with_correction(const bench_settings *settings) { return settings->correction > 0; }
 
 const struct bench_mode bench_correction_mode = {
-    .is_asked_for = is_asked_for,
+    .is_asked_for = with_correction,
     .ways = "fgbilu:sequential,fgbilu:wavefront,fgbilu:acc,fgbilu:cl,fgbilu:mixed,fgbilu:tiles",
     .check = bench_check_natural,
     .run = run_correction};

@@ -168,7 +168,7 @@ static int run_grids(karst_context *cpu, karst_context *gpu, const bench_setting
   return exit_status == TOOL_GO_ON ? TOOL_YES : exit_status;
 }
 
-static bool is_asked_for(const bench_settings *settings) { return settings->grid_text; }
+static bool with_grids(const bench_settings *settings) { return settings->grid_text; }
 
 static int check(karst_context *context, bench_settings *settings)
 {
@@ -177,7 +177,7 @@ static int check(karst_context *context, bench_settings *settings)
 }
 
 const struct bench_mode bench_grids_mode = {
-    .is_asked_for = is_asked_for,
+    .is_asked_for = with_grids,
     .ways = "fgbilu:sequential,fgbilu:wavefront,fgbilu:lines,fgbilu:acc,fgbilu:cl,fgbilu:mixed,fgbilu:tiles,dilu,iluk,"
             "cusparse",
     .check = check,

@@ -52,12 +52,14 @@ static void print_row(const char *name, const double *value, int first, const ch
   printf("\n");
 }
 
-/* Prints the times of variant over those of base. */
-static void print_ratio(const bench_result *result, const char *name, const bench_variant *variant,
-                        const bench_variant *base)
+/* Prints the times of variant over those of base, in a row that names one of the two. */
+static void print_ratio(const bench_result *result, const char *before, const bench_variant *named, const char *behind,
+                        const bench_variant *variant, const bench_variant *base)
 {
+  char name[2 * sizeof named->name];
   double ratio[COLUMNS];
 
+  snprintf(name, sizeof name, "  %s%s%s", before, named->name, behind);
   for (int c = 0; c < COLUMNS; c++)
     ratio[c] = bench_column_seconds(result, &variant->median, c) / bench_column_seconds(result, &base->median, c);
   print_row(name, ratio, 0, "%10.2f");
@@ -70,43 +72,22 @@ static const bench_variant *first_on_gpu(const bench_result *result)
   return NULL;
 }
 
-/* The variant in natural order that one in another order stands behind. */
-static const bench_variant *natural_of(const bench_variant *variant) { return variant - 1; }
-
-/* Compares a variant on a GPU, not the first, with the first one there, and cuSPARSE with another order too. */
-static void print_gpu_ratios(const bench_result *result, const bench_variant *variant, const bench_variant *gpu)
-{
-  char name[2 * sizeof variant->name];
-
-  for (const bench_variant *base = gpu; base < variant; base++) {
-    snprintf(name, sizeof name, "  / %s", base->name);
-    print_ratio(result, name, variant, base);
-  }
-}
-
-/* Compares with the first variant on the CPU; on a GPU, cuSPARSE with Karst and each variant of the CPU with Karst; and
- * another order with the natural one. */
+/* Compares the first variant on a GPU with each of the CPU, and a later one with each before it on the GPU; another
+ * order with the natural one, which is the variant before it; any other variant with the first one. */
 static void print_ratios(const bench_result *result, const bench_variant *variant)
 {
   const bench_variant *first = &result->variant[0], *gpu = first_on_gpu(result);
-  char name[2 * sizeof variant->name];
 
   if (variant == gpu) {
-    for (const bench_variant *base = first; base < gpu; base++) {
-      snprintf(name, sizeof name, "  %s /", base->name);
-      print_ratio(result, name, base, gpu);
-    }
+    for (const bench_variant *base = first; base < gpu; base++) print_ratio(result, "", base, " /", base, gpu);
   } else if (variant->place && variant->place->gpu) {
-    print_gpu_ratios(result, variant, gpu);
+    for (const bench_variant *base = gpu; base < variant; base++) print_ratio(result, "/ ", base, "", variant, base);
   } else if (variant->reordered) {
-    snprintf(name, sizeof name, "  / %s", natural_of(variant)->name);
-    print_ratio(result, name, variant, natural_of(variant));
+    print_ratio(result, "/ ", variant - 1, "", variant, variant - 1);
   } else if (variant->is_peer) {
-    snprintf(name, sizeof name, "  karst / %s", variant->name);
-    print_ratio(result, name, first, variant);
+    print_ratio(result, "karst / ", variant, "", first, variant);
   } else if (variant != first) {
-    snprintf(name, sizeof name, "  / %s", first->name);
-    print_ratio(result, name, variant, first);
+    print_ratio(result, "/ ", first, "", variant, first);
   }
 }
 

@@ -279,8 +279,8 @@ int compare_table_make(struct compare_table *table, const struct compare_set *se
 
 /* Prints the table into a nameless file, which takes its place when it is whole, or on standard output, which
  * tool_finish looks at. */
-static int print_table(const struct compare_table *table, const char *path,
-                       int (*print)(FILE *file, const struct compare_table *table))
+static int write_file(const struct compare_table *table, const char *path,
+                      int (*print)(FILE *file, const struct compare_table *table))
 {
   if (strcmp(path, "-") == 0) return print(stdout, table);
   FILE *file = tmpfile();
@@ -298,7 +298,7 @@ int compare_write_table(const struct compare_set *set, const char *path,
 {
   struct compare_table table;
   int status = compare_table_make(&table, set);
-  if (status == TOOL_GO_ON) status = print_table(&table, path, print);
+  if (status == TOOL_GO_ON) status = write_file(&table, path, print);
   compare_free();
   return status;
 }

@@ -63,7 +63,7 @@ static const char *name_case(const struct page *page, const struct compare_row *
   return compare_html(row ? compare_label(page->table, row, NULL) : "none");
 }
 
-static const char *number_of(const struct compare_row *row, enum compare_number number, const char *format)
+static const char *show_number(const struct compare_row *row, enum compare_number number, const char *format)
 {
   if (number == COMPARE_TOTAL) return compare_html(row ? compare_time(row->number[number]) : NULL);
   return compare_html(row ? compare_format(format, row->number[number]) : NULL);
@@ -107,8 +107,8 @@ static void print_choices(const struct page *page)
             "<tr><th scope='row' class='t'><a href='#matrix-%zu'>%s</a></th><td>%zu of %zu</td><td class='t'>%s</td>"
             "<td>%s</td><td>%s</td><td class='t'>%s</td><td>%s</td><td>%s</td></tr>\n",
             m + 1, compare_html(compare_short_name(page->table->matrix[m])), choice->converged, choice->cases,
-            name_case(page, best), number_of(best, COMPARE_TOTAL, ""), number_of(best, COMPARE_ITERATIONS, "%.0f"),
-            name_case(page, second), number_of(second, COMPARE_TOTAL, ""),
+            name_case(page, best), show_number(best, COMPARE_TOTAL, ""), show_number(best, COMPARE_ITERATIONS, "%.0f"),
+            name_case(page, second), show_number(second, COMPARE_TOTAL, ""),
             compare_html(second ? compare_format("%.2f", second->number[COMPARE_TOTAL] / best->number[COMPARE_TOTAL])
                                 : NULL));
   }
@@ -171,7 +171,7 @@ static int print_picture(const struct page *page, enum compare_picture picture, 
   return TOOL_GO_ON;
 }
 
-static void print_auto(const struct page *page)
+static void print_auto_section(const struct page *page)
 {
   const char *sentence;
   const struct compare_layout layout = compare_auto_make(page->table, &sentence);
@@ -189,10 +189,10 @@ static const char *find_fact(const struct page *page, size_t m, enum compare_num
 {
   const struct compare_row *row = page->table->row, *end = row + page->table->rows;
   while (row < end && !(row->line && row->matrix == m && isfinite(row->number[number]))) row++;
-  return number_of(row < end ? row : NULL, number, "%.0f");
+  return show_number(row < end ? row : NULL, number, "%.0f");
 }
 
-static int print_matrix(const struct page *page, size_t m)
+static int print_matrix_section(const struct page *page, size_t m)
 {
   const struct compare_table *table = page->table;
   const struct compare_choice *choice = &table->choice[m];
@@ -203,8 +203,8 @@ static int print_matrix(const struct page *page, size_t m)
           "<div class='figures'>\n",
           m + 1, compare_html(compare_short_name(table->matrix[m])), compare_html(table->matrix[m]),
           find_fact(page, m, COMPARE_ROWS), find_fact(page, m, COMPARE_FILE_ENTRIES), choice->converged, choice->cases,
-          name_case(page, choice->best), number_of(choice->best, COMPARE_TOTAL, ""),
-          number_of(choice->best, COMPARE_ITERATIONS, "%.0f"));
+          name_case(page, choice->best), show_number(choice->best, COMPARE_TOTAL, ""),
+          show_number(choice->best, COMPARE_ITERATIONS, "%.0f"));
   for (int p = COMPARE_OF_MATRIX; p < COMPARE_PICTURES && status == TOOL_GO_ON; p++)
     status = print_picture(page, (enum compare_picture)p, m);
   if (status != TOOL_GO_ON) return status;
@@ -240,10 +240,10 @@ static int print_page(const struct page *page)
   print_head(page);
   print_choices(page);
   int status = print_picture(page, COMPARE_BEST, 0);
-  if (status == TOOL_GO_ON) print_auto(page);
+  if (status == TOOL_GO_ON) print_auto_section(page);
   fputs("</section>\n<section>\n<h2>Performance profile</h2>\n", page->file);
   if (status == TOOL_GO_ON) status = print_picture(page, COMPARE_PROFILE, 0);
-  for (size_t m = 0; m < page->table->matrices && status == TOOL_GO_ON; m++) status = print_matrix(page, m);
+  for (size_t m = 0; m < page->table->matrices && status == TOOL_GO_ON; m++) status = print_matrix_section(page, m);
   print_failures(page);
   fputs(reading, page->file);
   return status;
