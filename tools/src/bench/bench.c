@@ -1,5 +1,5 @@
 /* bench.c - measures kernels, cells of grids or whole solves of one system, against the memory bandwidth and against
- * peers; the folders kernels/, cells/ and solves/ say what is done. bench reports figures and does not judge them. */
+ * peers; the folders kernels/, cells/ and solves/ have a mode each. bench reports figures and does not judge them. */
 #include "tools/src/bench/cells/cells.h"
 #include "tools/src/bench/kernels/bench_kernels.h"
 #include "tools/src/bench/solves/solves.h"

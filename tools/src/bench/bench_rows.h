@@ -6,7 +6,7 @@
 #include "tools/src/bench/bench_place.h"
 #include "tools/src/bench/bench_settings.h"
 
-/* What is timed of a row. BENCH_BOTH_SWEEPS are both triangles together, z = M^-1 r. */
+/* The tasks that are timed for a row. BENCH_BOTH_SWEEPS are both triangles together, z = M^-1 r. */
 enum bench_task { BENCH_FACTORIZATION, BENCH_BOTH_SWEEPS, BENCH_RESIDUAL, BENCH_TASKS };
 
 enum { BENCH_ROWS = BENCH_WAYS * (BENCH_LIST + 1) };

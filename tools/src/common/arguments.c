@@ -124,8 +124,8 @@ static int take_option(const struct tool_option_list *list, int argc, char *argv
   return set(list, &option, value);
 }
 
-/* Finds the option of the command's own that is called name among the arguments from *i on, and not as the value of
- * another option. Sets *value, which is NULL for a switch or where it is missing, and moves *i behind it. */
+/* Finds the command's own option called name among the arguments from *i on; values of other options do not count. Sets
+ * *value, to NULL for a switch or a missing value, and moves *i behind it. */
 static bool find_given(const struct tool_option_list *list, const char *name, int argc, char *argv[], int *i,
                        const char **value)
 {
@@ -149,7 +149,7 @@ static void look_for_json(const struct tool_option_list *list, int argc, char *a
   if (find_given(list, "json", argc, argv, &i, &value) && !value) tool_answer_json();
 }
 
-/* Takes the option of a line. What a line may not hold is what ends the program or reads another file. */
+/* Takes the option of a line. Options that end the program or read another file are refused. */
 static int take_line(const struct tool_option_list *list, struct tool_options_line *line)
 {
   struct tool_option option;
@@ -164,7 +164,7 @@ static int take_line(const struct tool_option_list *list, struct tool_options_li
   return status;
 }
 
-/* Sets what a file of options says. Its errors begin with the file and the line. */
+/* Sets the options of a file. Its errors begin with the file and the line. */
 static int take_file(const struct tool_option_list *list, const char *path)
 {
   struct tool_options_file *file;

@@ -36,7 +36,7 @@ int tool_gnuplot_check_output(const char *path)
   return status == TOOL_GO_ON ? tool_gnuplot_check() : status;
 }
 
-/* Between single quotes nothing but the quote itself, which is doubled, means anything to gnuplot. */
+/* Between single quotes only the quote itself is special to gnuplot; it is doubled. */
 void tool_gnuplot_text(struct tool_gnuplot *plot, const char *text)
 {
   char *copy = tool_utf8(text);

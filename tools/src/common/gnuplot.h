@@ -14,19 +14,19 @@ struct tool_gnuplot {
   const char *path; /* the caller keeps it */
 };
 
-/* Looks whether gnuplot is there, for a caller that wants to know before long work begins. */
+/* Checks before long work that gnuplot exists. */
 int tool_gnuplot_check(void);
-/* Looks whether gnuplot is there and a picture of this name can be written, and changes nothing. */
+/* Checks that gnuplot exists and a picture of this name can be written; changes nothing. */
 int tool_gnuplot_check_output(const char *path);
 /* Begins a picture of width by height pixels. path ends in .svg or .png; anything else is an error. Sets the terminal
- * and line types 1 to 8, in colours that colour-blind readers can tell apart, also by dashes and points. The script is
- * to set no output. After success tool_gnuplot_end must be called. */
+ * and line types 1 to 8, in colours that colour-blind readers can tell apart, also by dashes and points. The script
+ * must not set the output. After success tool_gnuplot_end must be called. */
 int tool_gnuplot_begin(struct tool_gnuplot *plot, const char *path, int width, int height);
 /* Writes a text as one of gnuplot's strings, where no character is special; bytes that are not UTF-8 become U+FFFD, and
  * control characters are left out. */
 void tool_gnuplot_text(struct tool_gnuplot *plot, const char *text);
-/* Ends the picture: gnuplot draws it, and the file takes the place of the one before. Where gnuplot fails, which is an
- * error, or the file cannot be opened, that one stays. Does nothing without a picture. */
+/* Ends the picture: gnuplot draws it, and it replaces an older file, which stays if gnuplot fails or the file cannot be
+ * opened. Does nothing without a picture. */
 int tool_gnuplot_end(struct tool_gnuplot *plot);
 
 #endif

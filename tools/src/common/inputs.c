@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file beside the matrix: to stands in its name for the last from, or behind the name where from is "". One whose
- * name has no from has no such file. */
+/* A file beside the matrix: its name has to in place of the last from, or behind the name if from is "". A name without
+ * from has no such file. */
 static int visit_variant(const char *matrix, const char *from, const char *to, const char *what,
                          tool_input_function visit, void *user)
 {

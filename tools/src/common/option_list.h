@@ -20,8 +20,8 @@ extern const struct tool_option tool_help, tool_version;
 int tool_option_list_make(karst_context *context, const struct tool_command *command, struct tool_option_list *list);
 void tool_option_list_free(struct tool_option_list *list);
 
-/* The option that an argument --NAME or --NAME=VALUE names; *value: what follows '=', or NULL. The name of
- * --first.level is that of the argument, up to an '='. */
+/* The option that an argument --NAME or --NAME=VALUE names; *value: what follows '=', or NULL. The name of an option
+ * such as --first.level is part of the argument, up to an '='. */
 bool tool_option_find(const struct tool_option_list *list, const char *argument, struct tool_option *option,
                       const char **value);
 

@@ -69,8 +69,8 @@ static int keep_combination(struct product *product)
   return TOOL_GO_ON;
 }
 
-/* Whether an option of the combination is one that auto chooses a value for, where auto stands among other
- * preconditioners: the values are meant for those, and would take the choice from auto. */
+/* Whether auto chooses the value of this option, and is compared with other preconditioners: the values in the plan are
+ * meant for those and would take the choice from auto. */
 static bool is_chosen_by_auto(const struct product *product, const char *option)
 {
   static const char *const chosen[] = {"level", "ordering", "trisolve", "trisolve-sweeps", "shift", "modified"};
@@ -186,7 +186,7 @@ static int find_print(struct compare_cases *cases, const char *matrix, const cha
   return TOOL_GO_ON;
 }
 
-/* Whether the case leaves a choice to auto, for which an option that is given is not one that is left out. */
+/* Whether the case uses auto, for which a given default differs from an option that it may choose. */
 static bool has_choice(const json_t *options)
 {
   const char *precond = json_string_value(json_object_get(options, "precond"));

@@ -23,7 +23,7 @@ struct batch {
   char *solve, *baseline;
 };
 
-/* Takes away the rows of cases that are to be run again. */
+/* Removes the rows of cases that will run again. */
 static void forget_rows(struct batch *batch)
 {
   for (size_t i = 0; i < batch->cases.count; i++) {

@@ -37,7 +37,7 @@ int compare_settings_parse(struct compare_settings *settings, struct compare_pla
 int compare_settings_limits(const struct compare_settings *settings, const char *plan, struct compare_limits *limits);
 /* Puts defaults where nothing was given, and reads the limits and the list of outcomes. */
 int compare_settings_check(struct compare_settings *settings, struct compare_limits *limits);
-/* The name of setting number i of those that a plan may give, or NULL; *text: its place in settings, which may be
+/* The name of setting number i of those that a plan may give, or NULL; *text: its member of settings, which may be
  * NULL. */
 const char *compare_plan_setting(size_t i, struct compare_settings *settings, const char ***text, bool *takes_number);
 
@@ -81,8 +81,8 @@ int compare_plan_create(struct compare_plan *plan, karst_context *context);
 void compare_plan_free(struct compare_plan *plan);
 /* Reads a file, and the settings that are NULL. */
 int compare_plan_read(struct compare_plan *plan, const char *path, struct compare_settings *settings);
-/* The sets whose products are the batch: an array. Those of the command line take the place of the file's of the same
- * name, but for the matrices, which are added. */
+/* The sets whose products are the batch: an array. Values of the command line replace the file's values of the same
+ * name, except matrices, which are added. */
 int compare_plan_sets(const struct compare_plan *plan, json_t **sets);
 
 /* What a name of a set takes. */
@@ -171,11 +171,11 @@ void compare_catch_signals(void);
 bool compare_interrupted(void);
 /* Finds the command that KARST_SOLVE in the environment names, else solve beside this program; the caller frees it. */
 int compare_find_solve(char **path);
-/* Runs solve with the arguments, argv[0] included, up to a NULL. TOOL_NO: the user has interrupted it. The texts of
- * ended are to be freed in any case. */
+/* Runs solve with the arguments, argv[0] included, up to a NULL. TOOL_NO: the user has interrupted it. The caller frees
+ * the texts of ended in any case. */
 int compare_run(const char *solve, char *const argv[], const struct compare_limits *limits, compare_tick *tick,
                 void *user, struct compare_ended *ended);
-/* Makes the row of a case from how its run, begun at that moment, has ended. NULL: no memory. */
+/* Makes the row of a case from the way its run ended; started: when it began. NULL: no memory. */
 json_t *compare_make_row(const struct compare_case *one, const struct compare_limits *limits,
                          const struct compare_ended *ended, time_t started);
 /* Runs a case and makes its row. TOOL_NO: interrupted, no row. */
@@ -183,7 +183,7 @@ int compare_run_case(const char *solve, const struct compare_case *one, const st
                      compare_tick *tick, void *user, json_t **row);
 /* Reads the size of a memory, as 500M or 4G. */
 bool compare_read_size(const char *text, int64_t *bytes);
-/* Bytes that processes can still have, INT64_MAX where the system does not say. */
+/* Bytes of memory that are free for processes; INT64_MAX if the system does not say. */
 int64_t compare_memory_free(void);
 
 /* ---- results: results.c ---- */
@@ -192,15 +192,15 @@ struct compare_results {
   const char *path;
   int file;    /* descriptor; -1: not open */
   long stray;  /* bytes of a last line that is cut off, which are no row */
-  bool no_end; /* the last line is whole but for its end */
+  bool no_end; /* the last line lacks only its end */
 };
 
-/* Reads the rows into the cases; those of cases that are not in the plan are left out, or, if all, made cases. A
+/* Reads the rows into the cases. Rows of cases that are not in the plan are left out or, if all, become cases. A
  * missing file counts as empty. */
 int compare_results_read(struct compare_results *results, const char *path, struct compare_cases *cases, bool all);
-/* Opens the file for appending, after it was locked against others; creates it. To be called before it is read. */
+/* Opens the file for appending, creates it if necessary, and locks it. Must be called before the file is read. */
 int compare_results_open(struct compare_results *results, const char *path);
-/* Cuts off what a last line has lost. To be called when the file has been read. */
+/* Cuts off an incomplete last line. Must be called after the file was read. */
 int compare_results_repair(struct compare_results *results);
 /* Appends a row and waits until it is on the disk. */
 int compare_results_append(struct compare_results *results, const json_t *row);

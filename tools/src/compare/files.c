@@ -24,8 +24,8 @@ static size_t stem_length(const char *name)
   return 0;
 }
 
-/* Whether a file of a folder is a matrix: not NAME_b.mtx, and no array. *skipped: counts files that have the ending
- * neither of a matrix nor of what PETSc writes beside one. */
+/* Whether a file of a folder is a matrix: not NAME_b.mtx, and no array. *skipped: counts files without the ending of a
+ * matrix or of the file that PETSc writes beside one. */
 static bool is_matrix(const char *path, int *skipped)
 {
   struct stat file;

@@ -83,7 +83,7 @@ static void erase(struct compare_progress *progress)
   progress->shown = false;
 }
 
-/* Prints a line as far as the terminal is wide: one that goes on below would not be erased. */
+/* Prints a line, cut at the width of the terminal, because a second line would not be erased. */
 static void print_cut(char *line)
 {
   struct winsize size;

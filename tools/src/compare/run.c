@@ -136,7 +136,7 @@ static void take_history(struct compare_history *history, const char *text, size
   }
 }
 
-/* Keeps all of standard output, up to a size that no report has, and the last of standard error. */
+/* Keeps all of standard output, up to a size beyond any report, and the end of standard error. */
 static void take_text(struct child *child, int stream, const char *text, size_t length)
 {
   if (stream == OUT && child->used[OUT] + length > out_most) return;
@@ -157,7 +157,7 @@ static void take_text(struct child *child, int stream, const char *text, size_t 
   child->text[stream][child->used[stream]] = '\0';
 }
 
-/* Waits for the pipes, some milliseconds at most, and reads what there is. Returns whether one is still open. */
+/* Waits for the pipes, some milliseconds at most, and reads them. Returns whether one is still open. */
 static bool read_pipes(struct child *child, struct compare_history *history, int milliseconds)
 {
   static char buffer[1 << 16];
@@ -219,11 +219,11 @@ static bool watch_child(struct child *child, const struct compare_limits *limits
   return killed && ended->why == COMPARE_ENDED;
 }
 
-/* Ends what is left of the process group, gives back the process, and reads what is in the pipes. */
+/* Kills the rest of the process group, reaps the process, and reads the rest of the pipes. */
 static void end_child(struct child *child, struct compare_ended *ended, double began)
 {
   struct rusage usage = {.ru_maxrss = 0};
-  kill(-child->pid, SIGKILL); /* before the process is given back, so that its number is nobody else's */
+  kill(-child->pid, SIGKILL); /* before the process is reaped, while no other process can have its number */
   while (wait4(child->pid, &ended->status, 0, &usage) < 0 && errno == EINTR) {}
   const double now = tool_clock();
   ended->wall = now - began;

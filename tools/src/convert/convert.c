@@ -1,7 +1,6 @@
-/* convert.c - the command convert: writes a matrix file, or a matrix of the gallery, in another format. The right-hand
- * side that comes with the matrix is written beside it. A file there that would be read as its right-hand side and is
- * another is replaced or removed with --force alone; other matrix files of the same NAME keep theirs in any case.
- * Otherwise nothing is written. */
+/* convert.c - the command convert: writes a matrix file, or a matrix of the gallery, in another format, and its
+ * right-hand side beside it. Another right-hand side there, which would be read with the new matrix, is replaced or
+ * removed only with --force; else nothing is written. Other matrix files of the same NAME keep theirs in any case. */
 #include "tools/src/common/beside.h"
 #include "tools/src/common/grid_option.h"
 #include "tools/src/common/input.h"
@@ -16,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Returns the length without the rows that pad the last block, which a file of the matrix does not have. */
+/* The length of a right-hand side without the rows that pad the last block, which are not written. */
 static int64_t rhs_length(const karst_matrix *matrix, const karst_vector *rhs)
 {
   int64_t length = karst_vector_length(rhs);
@@ -85,8 +84,8 @@ static int find_beside(karst_context *context, const char *input, const char *ou
   return TOOL_GO_ON;
 }
 
-/* Refuses to change the right-hand side of another file of the same NAME, and, without force, to replace or remove one
- * that is there. INPUT is excepted from the files, as its right-hand side is that of the new matrix. */
+/* Refuses to change the right-hand side of another file of the same NAME, except INPUT, and without force to replace or
+ * remove an existing right-hand side. */
 static int check_beside(const char *input, const char *output, const karst_vector *rhs, const struct beside *beside,
                         bool force)
 {
@@ -108,8 +107,8 @@ static int check_beside(const char *input, const char *output, const karst_vecto
   return exit_status;
 }
 
-/* Writes the right-hand side into a draft, so that a matrix gets its place only when both are whole. Where there can be
- * no draft, the right-hand side waits for the matrix. */
+/* Writes the right-hand side into a draft, so that the matrix is put in place only when both are complete. Without a
+ * draft the right-hand side is written after the matrix. */
 static int draft_rhs(karst_context *context, const karst_vector *rhs, int64_t length, struct beside *beside)
 {
   if (!rhs) return TOOL_GO_ON;
@@ -133,7 +132,7 @@ static int settle_beside(karst_context *context, const karst_vector *rhs, int64_
   return exit_status;
 }
 
-/* What is asked of a conversion. */
+/* The settings of a conversion. */
 struct settings {
   const char *input, *output;
   int block;
@@ -166,7 +165,7 @@ static int load(karst_context *context, const struct settings *settings, karst_m
   return exit_status;
 }
 
-/* Says that a right-hand side has no place where a matrix goes to a device or a descriptor. */
+/* Notes that the right-hand side is left out if the matrix goes to a device or a descriptor. */
 static int leave_out(const struct settings *settings)
 {
   char text[600];
@@ -182,7 +181,8 @@ static int write_matrix(karst_context *context, const karst_matrix *matrix, cons
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;
 }
 
-/* A file of several names is written in place, where a failure would leave nothing of an input that is one of them. */
+/* A file with several names (hard links) is written in place. If one of them is the input, a failure would destroy
+ * it. */
 static int check_names(const char *input, const char *output)
 {
   struct stat file;

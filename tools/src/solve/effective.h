@@ -12,7 +12,7 @@
 int tool_effective_options(karst_context *context, const karst_options *given, const karst_solver *solver,
                            karst_options **effective);
 
-/* Whether updates of a solver of these options may choose anew: those of auto, unless they learn nothing. */
+/* Whether updates of a solver of these options may choose another method: with auto, unless auto-learn is no. */
 bool tool_updates_choose(const karst_options *given);
 
 /* The preconditioner in words: its name, of auto with what it chose behind it, as in "auto: rrb". */

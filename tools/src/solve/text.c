@@ -81,7 +81,7 @@ static void print_method(const struct solve_report *report)
   printf(", ordering %s, scale %s\n", tool_option_text(options, "ordering"), tool_option_text(options, "scale"));
 }
 
-/* Whether blocks hold zeros that the file has not. Those of block size 1 are what --insert-diagonal has added. */
+/* Whether blocks hold zeros that are not in the file. With block size 1 they come from --insert-diagonal. */
 static bool is_blocked(const struct solve_report *report)
 {
   return report->block > 1 && report->file_entries != report->entries && report->file_entries > 0;
@@ -146,7 +146,7 @@ static bool is_told(const struct tool_values *values, const karst_value *value)
   return false;
 }
 
-/* What is left: a line for each value of a method that this report has no words for. */
+/* Prints a line for each value that the lines above do not have. */
 static void print_values(const struct tool_values *values)
 {
   for (size_t i = 0; i < values->count; i++) {

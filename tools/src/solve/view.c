@@ -21,7 +21,7 @@ struct view {
   const karst_options *given, *effective, *defaults;
 };
 
-/* Whether an option is to be seen: the methods read it, or auto does, which has it of the user. */
+/* Whether an option is shown: the methods read it, or auto reads it and the user has set it. */
 static bool is_seen(const struct view *view, const char *name, const karst_option_info *info)
 {
   const char *text, *usual = tool_option_text(view->defaults, name);

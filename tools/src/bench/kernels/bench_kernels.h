@@ -31,7 +31,8 @@ typedef struct bench_ordered {
 karst_status bench_order_register(karst_context *context);
 /* Sets the order of a case, which has one. */
 karst_status bench_order_set(const bench_case *what, karst_options *options);
-/* Orders the system of a place and makes the preconditioner of the options on it. On failure it is to be closed. */
+/* Orders the system of a place and makes the preconditioner of the options on it. It must be closed after a failure
+ * too. */
 karst_status bench_ordered_open(const bench_case *what, const karst_options *options, const bench_place *place,
                                 bench_ordered *ordered);
 void bench_ordered_close(bench_ordered *ordered);

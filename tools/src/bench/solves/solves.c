@@ -1,9 +1,9 @@
 /* solves.c - times whole solves side by side, each from the matrix to a true residual of --rtol |b|.
  *
  * The rows run in turn, a repetition of each, so that a drift of the machine's speed affects all of them equally. A
- * repetition makes a solver, sets it up, updates it, and solves twice from x = 0: the second solve has nothing left
- * to prepare. On a GPU the matrix and b are in device memory before and x stays there; the transfers of b and x between
- * host and GPU are timed apart. */
+ * repetition makes a solver, sets it up, updates it, and solves twice from x = 0: the second solve has nothing left to
+ * prepare. On a GPU the matrix, b and x are in device memory; the transfers of b and x between host and GPU are timed
+ * separately. */
 #include "tools/src/bench/solves/solves.h"
 
 #include <math.h>

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Cases are compared that have the same matrix and the same of these: what is solved, how well, where, and by which
- * driver. In all else, the block size included, a choice is free. */
+/* Cases are compared if they have the same matrix and the same values of these: what is solved, how well, where, and by
+ * which driver. All else, including the block size, belongs to a choice. */
 static const char *const asked[] = {"rhs",  "negate", "stored_triangle", "insert_diagonal", "grid",   "rtol",
                                     "atol", "norm",   "max_iterations",  "solver",          "device", "threads"};
 
@@ -114,7 +114,7 @@ static void put_time(struct compare_cell *cell, const struct compare_row *row, e
   cell->failed = failed ? row : NULL;
 }
 
-/* Counts a line whose system one of the two has solved; a ratio needs both. */
+/* Counts a line if one of the two has solved its system; a ratio needs both. */
 static void put_ratio(struct compare_cell *cell, double own, double fixed, struct share *share)
 {
   if (!isfinite(own) && !isfinite(fixed)) return;

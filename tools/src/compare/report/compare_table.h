@@ -8,7 +8,8 @@
 
 #include <jansson.h>
 
-/* What is to be written. The lines are the objects of the results file, in the order of the plan, and the caller's. */
+/* The results to be written. The lines are the objects of the results file, in the order of the plan; the caller owns
+ * them. */
 struct compare_set {
   size_t count;
   json_t **line;        /* [count] NULL: the case has not run yet */

@@ -1,5 +1,5 @@
-/* csv.c - a line for each case, in the order of the plan, after a header (RFC 4180). What is not known is
- * empty. Times are in seconds, memory in bytes; numbers are as precise as the results file has them. */
+/* csv.c - a line for each case, in the order of the plan, after a header (RFC 4180). Unknown values are empty. Times
+ * are in seconds, memory in bytes; numbers are as precise as the results file has them. */
 #include "tools/src/compare/report/compare_write.h"
 
 #include <math.h>
