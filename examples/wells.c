@@ -1,5 +1,5 @@
-/* An operator, a preconditioner and a convergence test of one's own: a reservoir with wells that are not in its matrix.
- *     [ A  C' ] [x]   [b]   A: the reservoir in blocks of three unknowns, of which the first is the pressure.
+/* An operator, a preconditioner and a convergence test of a program: a reservoir with wells that are not in its matrix.
+ *     [ A  C' ] [x]   [b]   A: the reservoir in blocks of three unknowns; the first is the pressure.
  *     [ C  -I ] [w] = [0]   w = C x: what wells produce, by the mean pressure of the cells that each is open to.
  * Without w that is S x = b with S = A + C'C. A well couples its cells with each other: S is not stored, the solver
  * calls a function for S x. All vectors stay where the library has them, so that "wells cuda" runs on a GPU. */

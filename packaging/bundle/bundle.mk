@@ -20,7 +20,7 @@ build-bundle/main.c: $(srcdir)/packaging/bundle/bundle_main.sh $(bundle_rules)
 	$(MKDIR_P) $(@D)
 	$(SHELL) $< $(bundle_programs) >$@
 
-# All objects of a program as one, of which the others see only main, renamed to main_tests_test_vector.
+# All objects of a program as one. The others see only its main, renamed to main_tests_test_vector.
 .SECONDEXPANSION:
 $(bundle_objects): build-bundle/%.o: $$($$(subst /,_,$$*)_OBJECTS) $(bundle_rules)
 	$(MKDIR_P) $(@D)

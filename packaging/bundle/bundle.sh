@@ -31,8 +31,8 @@ ldd "$folder/programs" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p; s/^[[:space:]]*\(\/
 
 cat >"$folder/start" <<'END'
 #!/bin/sh
-# Stands for each program: starts the one of its own name, which is in the file programs, with the libraries of this
-# folder.
+# A copy of this script has the name of each program, and starts that program of the file programs with the libraries
+# of this folder.
 self=$(readlink -f "$0")
 here=${self%/*}
 while [ ! -e "$here/programs" ]; do here=${here%/*}; done

@@ -76,7 +76,7 @@ static const char *about(const karst_context *context)
   snprintf(text, sizeof text, "%s",
            "Times set-up, iterations and kernels of ILU(k) and GMRES(m). MATRIX is a file or NAME:SIZES from the\n"
            "gallery, such as poisson3d:120x120x120. doc/benchmarks.md explains the tables. --set takes the options\n"
-           "of solve but for solver, max-iterations, atol, damping, parts and scale, and these for experiments:\n");
+           "of solve except solver, max-iterations, atol, damping, parts and scale, and these for experiments:\n");
   for (size_t i = 0; karst_options_info(context, i, &info); i++)
     if (info.experiment)
       tool_append(text, sizeof text, "\n  %-13s %-24s %s [%s]", info.name, info.value, info.help, info.default_value);

@@ -1,5 +1,5 @@
-/* settings.c - the command line of compare: values of the cases, which go to the plan, and settings of the batch, some
- * of which a plan may give too. */
+/* settings.c - the command line of compare: values of the cases, which go to the plan, and settings of the batch; a
+ * plan may give some settings too. */
 #include "tools/src/compare/compare.h"
 #include "tools/src/common/text.h"
 
@@ -45,8 +45,8 @@ static const struct setting {
       TOOL_TEXT, PLACE(report)},
      PLAN},
     {{"baseline", "NAME=VALUE,...", "device=cpu if there are several devices",
-      "speed-up against the case that is equal but for these", "Each value must be one that some case is given.",
-      TOOL_TEXT, PLACE(baseline)},
+      "speed-up against the case that is equal except for these", "Some case must have each value.", TOOL_TEXT,
+      PLACE(baseline)},
      PLAN},
     {{"dry-run", "", "", "list the cases, and which have a row, and run none", NULL, TOOL_SWITCH, PLACE(dry_run)},
      LINE},

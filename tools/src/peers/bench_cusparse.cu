@@ -23,7 +23,7 @@ struct bench_product {
   int chosen; /* of the two */
   int rows, blocks, block_size;
   int *row_start, *column; /* A's own, device memory */
-  double *value;           /* likewise */
+  double *value;           /* A's own too */
   char name[64];
 };
 

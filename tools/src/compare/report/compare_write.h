@@ -151,7 +151,7 @@ struct compare_layout compare_layout_make(const struct compare_table *table, siz
 const char *compare_said(const struct compare_table *table, const struct compare_layout *layout);
 
 /* auto.c: the preconditioner auto against the fastest of the others on the same system, solver and device. Near is a
- * time of at most COMPARE_NEAR times the other's. No lines where there is nothing to compare. */
+ * time of at most COMPARE_NEAR times the other's. No lines if there is nothing to compare. */
 #define COMPARE_NEAR 1.3
 /* *sentence: on how many lines auto is near. */
 struct compare_layout compare_auto_make(const struct compare_table *table, const char **sentence);
