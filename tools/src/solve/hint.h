@@ -23,7 +23,7 @@ struct hint_case {
  * values that differ from those of the case. It looks at the values of the matrix. */
 void hint_find(const struct hint_case *solve, char hint[SOLVE_HINT_SIZE]);
 
-/* What to try where a preconditioner refuses A because a diagonal block is missing; "" where none is. stored: as above. */
+/* What to try if a preconditioner refuses A because diagonal blocks are missing; "" if none is. stored: as above. */
 void hint_for_refusal(karst_context *context, const karst_matrix *A, bool stored, char hint[SOLVE_HINT_SIZE]);
 
 #endif

@@ -25,7 +25,8 @@ enum compare_outcome compare_find_outcome(const char *text);
 /* Which outcomes a list such as "crashed,out-of-time" names, with '-', '_' or a blank between words: listed[outcome].
  * Returns false where a part of it is no outcome. */
 bool compare_list_outcomes(const char *list, bool listed[OUTCOME_COUNT]);
-/* Appends the outcomes of rows as such lists name them: one a line with its meaning, or all with commas between them. */
+/* Appends the outcomes of rows as such lists name them: with their meanings, one a line, or with commas between
+ * them. */
 void compare_append_outcomes(char *text, size_t size, bool explained);
 
 #endif
