@@ -131,48 +131,38 @@ static const karst_precond_method point = {.name = "point",
                                            .destroy = destroy};
 
 struct system {
-  karst_context *context;
-  karst_matrix *A;
-  karst_vector *b, *x;
+  struct problem p;
   karst_options *options;
 };
 
 static struct system make_system(karst_context *context, const char *gallery)
 {
-  struct system s = {.context = context};
   script = (struct script){.setups = 0};
-  s.A = matrix_from(context, gallery, 1);
-  s.b = vector_random(context, karst_matrix_rows(s.A), 7);
-  s.x = vector_of(context, karst_matrix_rows(s.A), 0);
-  tap_need(context, karst_options_create(context, &s.options), "options");
-  tap_need(context, karst_options_set(s.options, "precond", "point"), "the method's name");
-  return s;
+  return (struct system){problem_from(context, gallery, 1, 7), options_of(context, PAIRS("precond", "point"))};
 }
 
 static void destroy_system(struct system *s)
 {
   karst_options_destroy(s->options);
-  karst_vector_destroy(s->x);
-  karst_vector_destroy(s->b);
-  karst_matrix_destroy(s->A);
+  problem_destroy(&s->p);
 }
 
 static void set(struct system *s, const char *name, const char *value)
 {
-  tap_need(s->context, karst_options_set(s->options, name, value), name);
+  tap_need(s->p.context, karst_options_set(s->options, name, value), name);
 }
 
 static karst_status solve(struct system *s, karst_solver *solver, karst_result *result)
 {
-  tap_need(s->context, karst_vector_fill(s->x, 0), "start");
-  return karst_solver_solve(solver, s->b, s->x, result);
+  tap_need(s->p.context, karst_vector_fill(s->p.x, 0), "start");
+  return karst_solver_solve(solver, s->p.b, s->p.x, result);
 }
 
 static karst_solver *make_solver(struct system *s)
 {
   karst_solver *solver;
-  tap_need(s->context, karst_solver_create(s->context, s->options, &solver), "solver");
-  tap_need(s->context, karst_solver_setup(solver, s->A), "setup");
+  tap_need(s->p.context, karst_solver_create(s->p.context, s->options, &solver), "solver");
+  tap_need(s->p.context, karst_solver_setup(solver, s->p.A), "setup");
   return solver;
 }
 
@@ -202,7 +192,7 @@ static void test_like_ours(karst_context *context)
                fabs(own.residual - ours.residual) <= 1e-6 * ours.residual,
            "%s, %s, scale %s: %d iterations to %.6e as under jacobi, %d to %.6e", trials[t][0], trials[t][1],
            trials[t][2], own.iterations, own.residual, ours.iterations, ours.residual);
-    tap_ok(info.factor_entries == karst_matrix_rows(s.A), "the entries that it reports are counted");
+    tap_ok(info.factor_entries == karst_matrix_rows(s.p.A), "the entries that it reports are counted");
   }
   tap_ok(script.setups == 5 && script.updates == 5 && script.destroys == 5 && script.applies > 20 && !script.wrong,
          "each was set up and destroyed once, with the promised arguments");
@@ -216,18 +206,18 @@ static void test_alone(karst_context *context)
   karst_precond *M, *jacobi;
   double z[20], expected[20];
   set(&s, "weight", "0.5");
-  tap_need(context, karst_precond_create(context, s.options, s.A, &M), "preconditioner");
+  tap_need(context, karst_precond_create(context, s.options, s.p.A, &M), "preconditioner");
   tap_need(context, karst_precond_update(M), "update");
-  tap_need(context, karst_precond_apply(M, s.b, s.x), "apply");
-  tap_need(context, karst_vector_get(s.x, 20, z), "z");
+  tap_need(context, karst_precond_apply(M, s.p.b, s.p.x), "apply");
+  tap_need(context, karst_vector_get(s.p.x, 20, z), "z");
   set(&s, "precond", "jacobi");
-  tap_need(context, karst_precond_create(context, s.options, s.A, &jacobi), "jacobi");
-  tap_need(context, karst_precond_apply(jacobi, s.b, s.x), "apply");
-  tap_need(context, karst_vector_get(s.x, 20, expected), "z");
+  tap_need(context, karst_precond_create(context, s.options, s.p.A, &jacobi), "jacobi");
+  tap_need(context, karst_precond_apply(jacobi, s.p.b, s.p.x), "apply");
+  tap_need(context, karst_vector_get(s.p.x, 20, expected), "z");
   bool half = true;
   for (int i = 0; i < 20; i++) half = half && fabs(z[i] - 0.5 * expected[i]) <= 1e-15 * fabs(expected[i]);
   tap_ok(half && script.updates == 2, "without a solver it applies its option");
-  tap_ok(!karst_precond_data(jacobi) && !karst_precond_user(jacobi) && karst_precond_matrix(jacobi) == s.A &&
+  tap_ok(!karst_precond_data(jacobi) && !karst_precond_user(jacobi) && karst_precond_matrix(jacobi) == s.p.A &&
              karst_precond_context(jacobi) == context,
          "the data of the library's own preconditioners are hidden");
   karst_precond_destroy(jacobi);
@@ -249,25 +239,25 @@ static void test_failures(karst_context *context)
   karst_result result;
   tap_need(context, karst_solver_create(context, s.options, &solver), "solver");
   script.fail_setup = KARST_ERROR_NO_MEMORY;
-  expect(context, karst_solver_setup(solver, s.A), KARST_ERROR_NO_MEMORY, "setup of the preconditioner point failed",
+  expect(context, karst_solver_setup(solver, s.p.A), KARST_ERROR_NO_MEMORY, "setup of the preconditioner point failed",
          "a setup that fails without a sentence");
   tap_ok(script.destroys == 1 && script.no_data, "is destroyed, and has no data");
   script.says_why = true;
-  expect(context, karst_solver_setup(solver, s.A), KARST_ERROR_NO_MEMORY, "the licence ran out",
+  expect(context, karst_solver_setup(solver, s.p.A), KARST_ERROR_NO_MEMORY, "the licence ran out",
          "a setup that fails with a sentence");
   script.says_why = false;
   script.fail_setup = 3;
-  expect(context, karst_solver_setup(solver, s.A), KARST_ERROR_ARGUMENT, "returned 3, which is no status",
+  expect(context, karst_solver_setup(solver, s.p.A), KARST_ERROR_ARGUMENT, "returned 3, which is no status",
          "a setup that returns no status");
   script.fail_setup = -1000;
-  expect(context, karst_solver_setup(solver, s.A), KARST_ERROR_ARGUMENT, "returned -1000, which is no status",
+  expect(context, karst_solver_setup(solver, s.p.A), KARST_ERROR_ARGUMENT, "returned -1000, which is no status",
          "a setup that returns a negative number");
   script.fail_setup = 0;
   script.fail_update = KARST_ERROR_DEVICE;
-  expect(context, karst_solver_setup(solver, s.A), KARST_ERROR_DEVICE, "update of the preconditioner point failed",
+  expect(context, karst_solver_setup(solver, s.p.A), KARST_ERROR_DEVICE, "update of the preconditioner point failed",
          "an update that fails in setup");
   script.fail_update = 0;
-  tap_need(context, karst_solver_setup(solver, s.A), "setup");
+  tap_need(context, karst_solver_setup(solver, s.p.A), "setup");
   script.fail_update = KARST_ERROR_FILE;
   expect(context, karst_solver_update(solver), KARST_ERROR_FILE, "update of the preconditioner point failed",
          "an update that fails");
@@ -321,7 +311,7 @@ static void test_varies(karst_context *context)
   karst_result result;
   script.varies = true;
   tap_need(context, karst_solver_create(context, s.options, &solver), "solver");
-  expect(context, karst_solver_setup(solver, s.A), KARST_ERROR_OPTION, "point varies",
+  expect(context, karst_solver_setup(solver, s.p.A), KARST_ERROR_OPTION, "point varies",
          "gmres refuses a method that varies");
   karst_solver_destroy(solver);
   set(&s, "solver", "fgmres");
@@ -340,7 +330,7 @@ static void test_changes_within(karst_context *context)
   karst_result result;
   tap_need(context, karst_solver_create(context, s.options, &solver), "solver");
   script.changed = solver;
-  tap_need(context, karst_solver_setup(solver, s.A), "setup");
+  tap_need(context, karst_solver_setup(solver, s.p.A), "setup");
   tap_need(context, karst_solver_update(solver), "update");
   script.changed = NULL;
   karst_status status = solve(&s, solver, &result);
@@ -355,7 +345,7 @@ static void test_counts(karst_context *context)
   struct system s = make_system(context, "poisson2d:8x8");
   karst_precond *M;
   karst_solver_info info;
-  tap_need(context, karst_precond_create(context, s.options, s.A, &M), "preconditioner");
+  tap_need(context, karst_precond_create(context, s.options, s.p.A, &M), "preconditioner");
   karst_precond_set_entries(M, -1);
   karst_precond_set_memory(M, INT64_MAX);
   tap_need(context, karst_precond_get_info(M, &info), "info");
