@@ -18,14 +18,11 @@ struct choice {
 
 static karst_precond *make(karst_context *context, const struct choice *choice, const karst_matrix *A)
 {
-  karst_precond *M;
-  karst_options *options = options_of(context, PAIRS("precond", "rrb"));
-  tap_need(context, karst_options_set_integer(options, "rrb-levels", choice->levels), "levels");
-  tap_need(context, karst_options_set_integer(options, "rrb-grids", choice->grids), "grids");
-  tap_need(context, karst_options_set(options, "rrb-precision", choice->precision), "precision");
-  tap_need(context, karst_precond_create(context, options, A, &M), "rrb");
-  karst_options_destroy(options);
-  return M;
+  tap_settings settings = settings_for(NULL, "rrb");
+  settings.rrb_levels = choice->levels;
+  settings.rrb_grids = choice->grids;
+  settings.rrb_precision = choice->precision;
+  return precond_of(context, &settings, A);
 }
 
 /* ---- M against the dense model ---- */
@@ -292,9 +289,7 @@ static void updates(const char *device)
   static const struct choice choices[] = {
       {0, 64, "double"}, {12, 64, "double"}, {7, 64, "float"}, {7, 0, "double"}, {8, 2, "double"}};
   struct failing_allocator memory = {0};
-  const karst_allocator allocator = failing_allocator(&memory);
-  karst_context *context;
-  if (karst_context_create(&allocator, &context)) exit(1);
+  karst_context *context = failing_context(&memory);
   if (karst_context_set_device(context, device))
     tap_skip("the device is not available", "updates on %s", device);
   else if (!tap_lacks_kernels(context->backend->rrb, "rrb", "updates"))

@@ -53,23 +53,22 @@ static karst_matrix *make_matrix(karst_context *context, const struct stencil *s
   return A;
 }
 
-static karst_options *make_options(karst_context *context, int levels, int grids, const char *precision)
+static tap_settings rrb_settings(int levels, int grids, const char *precision)
 {
-  karst_options *options = options_of(context, PAIRS("precond", "rrb"));
-  tap_need(context, karst_options_set_integer(options, "rrb-levels", levels), "levels");
-  tap_need(context, karst_options_set_integer(options, "rrb-grids", grids), "grids");
-  tap_need(context, karst_options_set(options, "rrb-precision", precision), "precision");
-  return options;
+  tap_settings settings = settings_for(NULL, "rrb");
+  settings.rrb_levels = levels;
+  settings.rrb_grids = grids;
+  settings.rrb_precision = precision;
+  return settings;
 }
 
 /* Makes rrb for a matrix, which is destroyed, and expects to be refused. */
 static void refuse(karst_context *context, karst_matrix *A, karst_status expected, const char *says)
 {
-  karst_options *options = make_options(context, 0, 64, "double");
+  const tap_settings settings = rrb_settings(0, 64, "double");
   karst_precond *M = NULL;
-  const karst_status status = karst_precond_create(context, options, A, &M);
+  const karst_status status = tap_precond_create(context, &settings, A, &M);
   check_refusal(context, status, expected, M, says, says);
-  karst_options_destroy(options);
   karst_matrix_destroy(A);
 }
 
@@ -110,24 +109,20 @@ static void periodic(karst_context *context)
 static void options(karst_context *context)
 {
   static const struct {
-    const char *name, *text, *says;
-  } bad[] = {
-      {"rrb-levels", "131", "rrb-levels 131 is out of range: at most 130"},
-      {"rrb-grids", "65", "rrb-grids 65 is out of range: at most 64"},
-  };
+    int levels, grids;
+    const char *says;
+  } bad[] = {{131, 64, "rrb-levels 131 is out of range: at most 130"},
+             {0, 65, "rrb-grids 65 is out of range: at most 64"}};
   if (tap_lacks_kernels(context->backend->rrb, "rrb", "options")) return;
   karst_matrix *A = make_matrix(context, &(struct stencil){9, 9, false, false});
-  karst_options *set;
   karst_precond *M = NULL;
   for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
-    set = make_options(context, 0, 64, "double");
-    tap_need(context, karst_options_set(set, bad[b].name, bad[b].text), bad[b].name);
-    const karst_status status = karst_precond_create(context, set, A, &M);
+    const tap_settings settings = rrb_settings(bad[b].levels, bad[b].grids, "double");
+    const karst_status status = tap_precond_create(context, &settings, A, &M);
     check_refusal(context, status, KARST_ERROR_OPTION, M, bad[b].says, bad[b].says);
-    karst_options_destroy(set);
   }
-  set = make_options(context, 8, 1, "float");
-  const karst_status status = karst_precond_create(context, set, A, &M);
+  const tap_settings settings = rrb_settings(8, 1, "float");
+  const karst_status status = tap_precond_create(context, &settings, A, &M);
   if (KARST_BASELINES)
     check_refusal(context, status, KARST_ERROR_OPTION, M, "rrb-precision float is for grids that are stored in groups",
                   "float numbers node by node");
@@ -135,6 +130,7 @@ static void options(karst_context *context)
     check_refusal(context, status, KARST_ERROR_NOT_BUILT, M,
                   "rrb-grids 1 stores grids node by node, which takes a build with --enable-baselines",
                   "grids node by node");
+  karst_options *set = options_of(context, PAIRS("precond", "rrb"));
   check_refusal(context, karst_options_set(set, "rrb-levels", "-1"), KARST_ERROR_OPTION, NULL, "rrb-levels",
                 "levels below 0");
   check_refusal(context, karst_options_set(set, "rrb-precision", "half"), KARST_ERROR_OPTION, NULL, "rrb-precision",
@@ -156,12 +152,11 @@ static void unsymmetric(karst_context *context)
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
     for (int grouped = !KARST_BASELINES; grouped < 2; grouped++) {
       karst_matrix *A = make_matrix(context, &(struct stencil){7, 9, false, false});
-      karst_options *set = make_options(context, 0, grouped ? 64 : 0, "double");
+      const tap_settings settings = rrb_settings(0, grouped ? 64 : 0, "double");
       karst_precond *M = NULL;
       set_entry(A, cases[c].row, cases[c].column, 0, -1.001);
-      const karst_status status = karst_precond_create(context, set, A, &M);
+      const karst_status status = tap_precond_create(context, &settings, A, &M);
       check_refusal(context, status, KARST_ERROR_MATRIX, M, cases[c].says, grouped ? "in groups" : "node by node");
-      karst_options_destroy(set);
       karst_matrix_destroy(A);
     }
 }
@@ -180,19 +175,17 @@ struct pivot {
 static void check_pivot(karst_context *context, const struct pivot *pivot, int grids, const char *precision)
 {
   karst_matrix *A = make_matrix(context, &(struct stencil){9, 7, false, false});
-  karst_options *set = make_options(context, pivot->levels, grids, precision);
+  const tap_settings settings = rrb_settings(pivot->levels, grids, precision);
   const karst_index row = (pivot->j - 1) * 9 + pivot->i - 1;
   karst_index found = -1;
-  karst_precond *M = NULL;
   set_entry(A, row, row, 0, pivot->entry);
-  tap_need(context, karst_precond_create(context, set, A, &M), "rrb");
+  karst_precond *M = precond_of(context, &settings, A);
   const karst_reason reason = karst_precond_outcome(M, &found);
   if (!tap_ok(reason == pivot->reason && found == row && strcmp(M->explanation, pivot->says) == 0,
               "%g at node (%ld, %ld), %d levels, %d grids in groups, %s: %s", pivot->entry, (long)pivot->i,
               (long)pivot->j, pivot->levels, grids, precision, pivot->says))
     tap_note("%s, block row %ld: \"%s\"", karst_reason_text(reason), (long)found, M->explanation);
   karst_precond_destroy(M);
-  karst_options_destroy(set);
   karst_matrix_destroy(A);
 }
 
@@ -223,11 +216,10 @@ static void pivots(karst_context *context)
 static void check_couplings(karst_context *context, int grids)
 {
   karst_matrix *A = make_matrix(context, &(struct stencil){9, 7, false, false});
-  karst_options *set = make_options(context, 8, grids, "double");
-  karst_precond *M = NULL;
+  const tap_settings settings = rrb_settings(8, grids, "double");
   karst_index row = -1;
   set_entry(A, 30, 31, 0, NAN);
-  tap_need(context, karst_precond_create(context, set, A, &M), "rrb");
+  karst_precond *M = precond_of(context, &settings, A);
   tap_ok(karst_precond_outcome(M, &row) == KARST_NOT_FINITE && row == 30 &&
              strcmp(M->explanation, "an entry in the row of node (4, 4) is not finite") == 0,
          "a coupling of a black node, %d grids in groups: %s", grids, M->explanation);
@@ -241,7 +233,6 @@ static void check_couplings(karst_context *context, int grids)
   tap_need(context, karst_precond_update(M), "update");
   tap_ok(karst_precond_outcome(M, NULL) == KARST_SOUND && M->explanation[0] == '\0', "new values have no fault");
   karst_precond_destroy(M);
-  karst_options_destroy(set);
   karst_matrix_destroy(A);
 }
 
@@ -257,18 +248,16 @@ static void maps(karst_context *context)
 {
   const karst_index start[] = {0, 2, 5, 7}, column[] = {0, 1, 0, 1, 2, 1, 2}, cell[] = {6, 7, 8};
   const double value[] = {4, -1, -1, -2, -1, -1, 4};
-  karst_precond *M = NULL;
   karst_index row = -1;
   if (tap_lacks_kernels(context->backend->rrb, "rrb", "a map")) return;
   karst_matrix *A = matrix_of(context, 3, 1, start, column, value);
   tap_need(context, karst_matrix_set_grid_cells(A, 3, 3, 1, cell), "cells");
-  karst_options *set = make_options(context, 4, 64, "double");
-  tap_need(context, karst_precond_create(context, set, A, &M), "rrb");
+  const tap_settings settings = rrb_settings(4, 64, "double");
+  karst_precond *M = precond_of(context, &settings, A);
   tap_ok(karst_precond_outcome(M, &row) == KARST_INDEFINITE_PRECOND && row == 1 &&
              strcmp(M->explanation, "the pivot of node (2, 3) at level 1 is not positive") == 0,
          "with a map block row %ld is named: %s", (long)row, M->explanation);
   karst_precond_destroy(M);
-  karst_options_destroy(set);
   karst_matrix_destroy(A);
 }
 
@@ -294,15 +283,12 @@ static karst_status create(karst_context *context, void *user)
 static void large_band(void)
 {
   struct failing_allocator memory = {.limit = (size_t)1 << 28};
-  const karst_allocator allocator = failing_allocator(&memory);
-  karst_context *context;
+  karst_context *context = failing_context(&memory);
   karst_precond *M = NULL;
-  if (karst_context_create(&allocator, &context)) exit(1);
   karst_matrix *A = make_matrix(context, &(struct stencil){400, 400, false, false});
-  karst_options *options = make_options(context, 1, 64, "double");
-  const karst_status status = karst_precond_create(context, options, A, &M);
+  const tap_settings settings = rrb_settings(1, 64, "double");
+  const karst_status status = tap_precond_create(context, &settings, A, &M);
   check_refusal(context, status, KARST_ERROR_NO_MEMORY, M, "the band of rrb", "a band that is too large");
-  karst_options_destroy(options);
   karst_matrix_destroy(A);
   karst_context_destroy(context);
   tap_ok(memory.outstanding == 0, "and all memory is released");

@@ -87,10 +87,8 @@ static karst_status make_changed(karst_context *context, const char *spec, karst
   *M = NULL;
   *A = matrix_from(context, spec, 0);
   set_entry(*A, row, column, 0, entry);
-  karst_options *options = options_of(context, PAIRS("precond", "rrb"));
-  const karst_status status = karst_precond_create(context, options, *A, M);
-  karst_options_destroy(options);
-  return status;
+  const tap_settings settings = settings_for(NULL, "rrb");
+  return tap_precond_create(context, &settings, *A, M);
 }
 
 /* Row 100 of a grid of three lines is that of node (2, 34) counted from 1. */
@@ -113,12 +111,11 @@ static void sentences(karst_context *context)
   karst_matrix_destroy(A);
   A = matrix_from(context, "poisson2d:3x500", 0);
   tap_need(context, karst_matrix_set_grid(A, 2, 750, 1), "another grid");
-  karst_options *options = options_of(context, PAIRS("precond", "rrb"));
-  status = karst_precond_create(context, options, A, &M);
+  const tap_settings settings = settings_for(NULL, "rrb");
+  status = tap_precond_create(context, &settings, A, &M);
   tap_ok(status == KARST_ERROR_MATRIX && strstr(karst_context_error(context), "the grid 2x750"), "another grid: %s",
          karst_context_error(context));
   karst_precond_destroy(M);
-  karst_options_destroy(options);
   karst_matrix_destroy(A);
 }
 

@@ -226,12 +226,13 @@ static void mixed(karst_context *context)
   karst_precond *M = NULL;
   if (tap_lacks_kernels(context->backend->rrb, "rrb", "mixed precision")) return;
   karst_matrix *A = matrix_from(context, "poisson2d:6x4", 0);
-  karst_options *options = options_of(context, PAIRS("precond", "rrb", "rrb-precision", "float", "rrb-grids", "0"));
-  const karst_status status = karst_precond_create(context, options, A, &M);
+  tap_settings settings = settings_for(NULL, "rrb");
+  settings.rrb_precision = "float";
+  settings.rrb_grids = 0;
+  const karst_status status = tap_precond_create(context, &settings, A, &M);
   check_refusal(context, status, KARST_BASELINES ? KARST_ERROR_OPTION : KARST_ERROR_NOT_BUILT, M,
                 KARST_BASELINES ? "rrb-precision float is for grids that are stored in groups" : "--enable-baselines",
                 "float node by node");
-  karst_options_destroy(options);
   karst_matrix_destroy(A);
 }
 
