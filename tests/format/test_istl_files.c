@@ -171,6 +171,6 @@ int main(void)
   test_parts(context);
   test_stored(context);
   karst_context_destroy(context);
-  tap_ok(memory.outstanding == 0, "all memory is given back");
+  tap_ok(memory.outstanding == 0, "all memory is released");
   return tap_done();
 }

@@ -369,6 +369,6 @@ int main(void)
   test_announced(context, &memory);
   test_memory(context, &memory);
   karst_context_destroy(context);
-  tap_ok(memory.outstanding == 0, "all memory is given back");
+  tap_ok(memory.outstanding == 0, "all memory is released");
   return tap_done();
 }

@@ -126,6 +126,6 @@ int main(void)
   test_read(context);
   tap_note("%zu bytes were held at most", memory.peak);
   karst_context_destroy(context);
-  tap_ok(memory.outstanding == 0, "all memory is given back");
+  tap_ok(memory.outstanding == 0, "all memory is released");
   return tap_done();
 }
