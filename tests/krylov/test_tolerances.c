@@ -188,7 +188,7 @@ static void test_all(karst_context *context)
 
 int main(void)
 {
-  tap_each_device(test_all, "limits of a live solver");
+  tap_each_device(test_all, "limits of a solver that is set up");
   test_memory();
   return tap_done();
 }

@@ -1,5 +1,5 @@
-/* A forked process computes, whatever threads its parent had. It has one thread, because OpenMP's are gone, says so
- * once, and gets the same bits. An alarm ends a child that hangs. */
+/* A forked process can compute, for any number of threads of its parent. It has one thread, because OpenMP's are gone,
+ * reports this once, and gets the same bits. An alarm ends a child that hangs. */
 #include "tests/support/problem.h"
 
 #include <signal.h>

@@ -107,7 +107,7 @@ static void check_grid(karst_context *context, const struct fgbilu_grid *grid, c
   fgbilu_forget_system(&s);
 }
 
-/* Rounding errors of a block of size b are judged by its condition, so that the sizes need no dense reference each. */
+/* The condition of a block of size b bounds its rounding errors, so that not each size needs a dense reference. */
 static void sizes(karst_context *context)
 {
   static const int all[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 17, 32};

@@ -435,7 +435,7 @@ static void make_cross(bool sound, int centre, star *s)
   }
 }
 
-static bool cross_judged(karst_context *context, const star *s, bool sound, bool in_groups, const char *precision)
+static bool cross_has_outcome(karst_context *context, const star *s, bool sound, bool in_groups, const char *precision)
 {
   karst_index row;
   tap_settings settings = settings_for(NULL, "rrb");
@@ -468,7 +468,7 @@ static void test_crosses(karst_context *context)
       for (units kind = ONES; kind < UNITS; kind++) {
         make_cross(sound, centres[trial % 3], &s);
         scale(way > 3 ? ONES : kind, SYMMETRIC, &s); /* a float has no room for units */
-        right += cross_judged(context, &s, sound, in_groups, precision);
+        right += cross_has_outcome(context, &s, sound, in_groups, precision);
       }
     tap_ok(right == CROSSES * UNITS, "rrb, %s, %s: a pivot that is %s (%d of %d)",
            in_groups ? "in groups" : "node by node", precision, sound ? "small is sound" : "lost is refused", right,
