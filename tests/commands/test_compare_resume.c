@@ -69,7 +69,7 @@ static void write_fake_solve(void)
   const char *known = getenv("KARST_SOLVE");
   starts = scratch_path("starts");
   snprintf(script, sizeof script, "#!/bin/sh\necho >>'%s'\nexec '%s' \"$@\"\n", starts,
-           known && *known ? known : command_path("solve"));
+           known && *known ? known : cli_path("solve"));
   setenv("KARST_SOLVE", scratch_script("solve", script), 1);
 }
 

@@ -13,24 +13,21 @@ enum { ARGUMENTS_MAX = 32 };
 
 extern char **environ;
 
-static const char *tool_path(const char *tool)
+const char *cli_path(const char *tool)
 {
   static char path[1024];
   const char *folder = getenv("KARST_TOOLS"), *build = getenv("builddir");
-  if (folder)
-    snprintf(path, sizeof path, "%s/%s", folder, tool);
-  else
-    snprintf(path, sizeof path, "%s/tools/%s", build ? build : ".", tool);
+  snprintf(path, sizeof path, "%s%s/%s", folder ? folder : build ? build : ".", folder ? "" : "/tools", tool);
   return path;
 }
 
-bool cli_has(const char *tool) { return access(tool_path(tool), X_OK) == 0; }
+bool cli_has(const char *tool) { return access(cli_path(tool), X_OK) == 0; }
 
 void cli_need(const char *tool)
 {
   static char why[1100];
   if (cli_has(tool)) return;
-  snprintf(why, sizeof why, "%s is not built", tool_path(tool));
+  snprintf(why, sizeof why, "%s is not built", cli_path(tool));
   tap_skip_all(why);
 }
 
@@ -46,7 +43,7 @@ static void read_back(const char *path, char *text, size_t size)
 const struct cli_run *cli_run_into(int descriptor, const char *tool, const char *const argument[])
 {
   static struct cli_run run;
-  const char *path = tool_path(tool);
+  const char *path = cli_path(tool);
   char *argv[ARGUMENTS_MAX + 2] = {NULL}, out_path[512], err_path[512];
   posix_spawn_file_actions_t actions;
   pid_t child;

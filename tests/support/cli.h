@@ -13,6 +13,8 @@ struct cli_run {
   char err[65536];
 };
 
+/* The path of a command. The next call overwrites it. */
+const char *cli_path(const char *tool);
 /* Returns whether the command is built. */
 bool cli_has(const char *tool);
 /* Ends the program with SKIP if the command is not built. */

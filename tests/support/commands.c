@@ -114,21 +114,13 @@ long number_before(const char *text, const char *words)
   return strtol(place, NULL, 10);
 }
 
-const char *command_path(const char *tool)
-{
-  static char path[1024];
-  const char *folder = getenv("KARST_TOOLS"), *build = getenv("builddir");
-  snprintf(path, sizeof path, "%s%s/%s", folder ? folder : build ? build : ".", folder ? "" : "/tools", tool);
-  return path;
-}
-
 int start_command(const char *tool, const char *const argument[], const char *error)
 {
   enum { ARGUMENTS_MAX = 16 };
   char path[1024], *argv[ARGUMENTS_MAX + 2] = {path};
   posix_spawn_file_actions_t actions;
   pid_t child;
-  snprintf(path, sizeof path, "%s", command_path(tool));
+  snprintf(path, sizeof path, "%s", cli_path(tool));
   for (int i = 0; i < ARGUMENTS_MAX && argument[i]; i++) argv[i + 1] = (char *)argument[i];
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);

@@ -34,8 +34,6 @@ double number_after(const char *text, const char *words);
 /* The whole number before the first place of these words; -1 without them. */
 long number_before(const char *text, const char *words);
 
-/* The path of a command, as the user calls it. The next call overwrites it. */
-const char *command_path(const char *tool);
 /* Starts a command without its standard output; its standard error goes to a file. -1: it did not start. */
 int start_command(const char *tool, const char *const argument[], const char *error);
 
