@@ -164,7 +164,7 @@ static karst_status lay_out(const karst_precond *p, karst_rrb *rrb)
   rrb->grouped = settings->grids < grids ? settings->grids : grids;
   if (!KARST_BASELINES && rrb->grouped < grids)
     return karst_fail(p->context, KARST_ERROR_NOT_BUILT,
-                      "rrb-grids %d stores grids node by node, which takes a build with --enable-baselines",
+                      "rrb-grids %d stores grids node by node, which needs a build with --enable-baselines",
                       settings->grids);
   rrb->single = settings->precision;
   if (rrb->single && rrb->grouped < grids)

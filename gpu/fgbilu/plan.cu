@@ -53,7 +53,7 @@ karst_status choose_variant(karst_context *context, karst_fgbilu_style style, in
   }
   const karst_fgbilu_variant *variant = *chosen = find(style);
   if (!variant && (style == KARST_FGBILU_CL || style == KARST_FGBILU_MIXED))
-    return karst_fail(context, KARST_ERROR_NOT_BUILT, "fgbilu-style %s takes a build with --enable-baselines",
+    return karst_fail(context, KARST_ERROR_NOT_BUILT, "fgbilu-style %s needs a build with --enable-baselines",
                       style == KARST_FGBILU_CL ? "cl" : "mixed");
   if (!variant)
     return karst_fail(context, KARST_ERROR_OPTION,

@@ -270,13 +270,11 @@ static void values_from_device(void)
 
 static karst_status solve(karst_context *context, void *user)
 {
-  tap_settings options;
+  tap_settings options = settings_for(NULL, "jacobi");
   karst_matrix *A = NULL;
   karst_vector *b = NULL, *x = NULL;
   karst_solver *solver = NULL;
   karst_result result;
-  tap_settings_default(&options);
-  options.precond = "jacobi";
   options.ordering = "rcm";
   options.scale = "block";
   karst_status status = user ? karst_context_set_device(context, user) : KARST_SUCCESS;

@@ -12,9 +12,7 @@
 static karst_status create(karst_context *context, const char *name, int level, const karst_matrix *A,
                            karst_precond **precond)
 {
-  tap_settings options;
-  tap_settings_default(&options);
-  options.precond = name;
+  tap_settings options = settings_for(NULL, name);
   options.level = level;
   return tap_precond_create(context, &options, A, precond);
 }
@@ -104,9 +102,7 @@ static void names_bad_blocks(karst_context *context, int b)
 static karst_status solve(karst_context *context, void *user)
 {
   const char *const problem[] = {"poisson2d:6x6", "convdiff:3x3x2"};
-  tap_settings options;
-  tap_settings_default(&options);
-  options.precond = "cusparse";
+  tap_settings options = settings_for(NULL, "cusparse");
   options.level = 1;
   karst_status status = karst_context_set_device(context, user);
   if (!status) status = tool_cusparse_register(context);

@@ -42,11 +42,9 @@ static karst_context *open_gpu(const char *device, bool needed)
 /* Solves with one preconditioner and measures the residual. */
 static bool solve(karst_context *context, const char *precond, const char *trisolve, const char *ordering)
 {
-  tap_settings options;
+  tap_settings options = settings_for(NULL, precond);
   karst_result result;
   double norm, b_norm;
-  tap_settings_default(&options);
-  options.precond = precond;
   options.trisolve = trisolve;
   options.ordering = ordering;
   struct problem p = problem_from(context, "blackoil:6x5x4", 0, 8);

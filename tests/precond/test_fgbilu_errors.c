@@ -61,7 +61,7 @@ static void options(karst_context *context)
   if (!KARST_BASELINES && !context->backend->host_memory) {
     tap_need(context, karst_options_set(set, "fgbilu-style", "cl"), "style");
     check_refusal(context, karst_precond_create(context, set, A, &P), KARST_ERROR_NOT_BUILT, NULL,
-                  "fgbilu-style cl takes a build with --enable-baselines", "a style of the baselines");
+                  "fgbilu-style cl needs a build with --enable-baselines", "a style of the baselines");
   }
   karst_matrix_destroy(A);
   karst_options_destroy(set);

@@ -128,7 +128,7 @@ static void options(karst_context *context)
                   "float numbers node by node");
   else
     check_refusal(context, status, KARST_ERROR_NOT_BUILT, M,
-                  "rrb-grids 1 stores grids node by node, which takes a build with --enable-baselines",
+                  "rrb-grids 1 stores grids node by node, which needs a build with --enable-baselines",
                   "grids node by node");
   karst_options *set = options_of(context, PAIRS("precond", "rrb"));
   check_refusal(context, karst_options_set(set, "rrb-levels", "-1"), KARST_ERROR_OPTION, NULL, "rrb-levels",

@@ -34,9 +34,7 @@ static void destroy_problem(struct problem *p)
 
 static karst_solver *make_solver(const struct problem *p, const char *precond, const char *ordering, const char *scale)
 {
-  tap_settings settings;
-  tap_settings_default(&settings);
-  settings.precond = precond;
+  tap_settings settings = settings_for(NULL, precond);
   settings.ordering = ordering;
   settings.scale = scale;
   settings.rtol = 1e-10;
@@ -96,9 +94,7 @@ static void test_solutions(const struct problem *p, const char *precond, const c
 /* A preconditioner alone gives the same bits as before. */
 static void test_precond(const struct problem *p, const char *name)
 {
-  tap_settings settings;
-  tap_settings_default(&settings);
-  settings.precond = name;
+  tap_settings settings = settings_for(NULL, name);
   tap_need(p->context, karst_matrix_update_values(p->A, before), "values");
   karst_precond *M = precond_of(p->context, &settings, p->A);
   tap_need(p->context, karst_precond_apply(M, p->b, p->x), "apply");
@@ -251,9 +247,7 @@ static void test_all(karst_context *context)
 static void test_memory(void)
 {
   struct failing_allocator memory = {.fail_at = 0};
-  karst_allocator allocator = failing_allocator(&memory);
-  karst_context *context;
-  tap_need(NULL, karst_context_create(&allocator, &context), "context");
+  karst_context *context = failing_context(&memory);
   struct problem p = make_problem(context);
   karst_solver *solver = make_solver(&p, "iluk", "rcm", "block");
   tap_need(context, karst_matrix_update_values(p.A, after), "values");

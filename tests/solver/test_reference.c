@@ -99,9 +99,8 @@ static double residual_of(karst_context *context, const karst_matrix *A, const k
 /* Solves by iteration to a relative residual of 1e-10. */
 static bool iterate(karst_context *context, const karst_matrix *A, const karst_vector *b, karst_vector *x)
 {
-  tap_settings options;
+  tap_settings options = settings_for(NULL, NULL);
   karst_result result;
-  tap_settings_default(&options);
   options.rtol = 1e-10;
   options.restart = 100;
   options.max_iterations = 2000;

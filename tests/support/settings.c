@@ -88,8 +88,6 @@ tap_settings settings_for(const char *solver, const char *precond)
   return settings;
 }
 
-void tap_settings_default(tap_settings *settings) { *settings = settings_for(NULL, NULL); }
-
 static karst_status set(karst_options *options, const struct entry *entry, const void *field)
 {
   const char *text;

@@ -34,8 +34,6 @@ typedef struct tap_settings {
 /* The defaults that the library reports, but for these two. NULL: gmres, whose steps all lower the residual, and the
  * default preconditioner. */
 tap_settings settings_for(const char *solver, const char *precond);
-/* Sets settings_for(NULL, NULL). */
-void tap_settings_default(tap_settings *settings);
 
 /* Creates the options, which the caller destroys. KARST_ERROR_OPTION if the library refuses one. */
 karst_status tap_options_create(karst_context *context, const tap_settings *settings, karst_options **options);
