@@ -51,8 +51,8 @@ run_case() {
 }
 
 began=$(date +%s)
-# Each line of a fifo is leave to run; who ends gives it back.
 # Each line of a fifo allows one job to run, which gives the line back when it ends.
+fifo=$results/fifo
 mkfifo "$fifo"
 exec 3<>"$fifo"
 for job in $(seq "$jobs"); do echo "$job" >&3; done
