@@ -68,11 +68,13 @@ bench_peer *bench_peer_start(const char *program, const bench_case *what, const 
     return NULL;
   }
   peer->program = program;
-  if (spawn(peer, what, style) && fgets(peer->name, sizeof peer->name, peer->from)) {
+  const bool started = spawn(peer, what, style);
+  if (started && fgets(peer->name, sizeof peer->name, peer->from)) {
     peer->name[strcspn(peer->name, "\n")] = '\0';
     return peer;
   }
-  tool_fail(TOOL_FAILED, "the peer %s could not be started on %s", program, what->matrix);
+  tool_fail(TOOL_FAILED, started ? "the peer %s ended on %s before its first answer" : "cannot start the peer %s on %s",
+            program, what->matrix);
   bench_peer_stop(peer);
   return NULL;
 }
