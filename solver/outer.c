@@ -3,11 +3,11 @@
  *     plain      A x = b, in the caller's own arrays
  *     ordered    P A P' (P x) = P b, its block rows in another order
  *     scaled     the same with scaled rows or unknowns, so that its residuals have another norm than the caller's
- *     reduced    S y = g, the unknowns that the preconditioner's exact elimination leaves, g what it makes of b
+ *     reduced    S y = g, for the unknowns y that the preconditioner's exact elimination leaves; it makes g from b
  *
  * b and the start are copied to the driver's system once, before the driver begins. x is copied back once, after it has
  * ended; from a scaled or a reduced system it is copied back each time that the driver needs the caller's residual. A
- * solve that ends before its first iteration, or with its start, leaves the bits of the caller's x. */
+ * solve that ends before its first iteration, or with its start, does not change the bits of the caller's x. */
 #include "solver/outer.h"
 
 #include "lib/vector/norm.h"

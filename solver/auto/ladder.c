@@ -7,7 +7,7 @@
  *       v      .--------------------------------> TRIAL
  *   COMPARING -'                                  |   |
  *     ^  ^  |                                     |   |
- *     |  '--|---- it costs less, and is the best -'   |
+ *     |  '--|---- it costs less, becomes the best --'   |
  *     |     |                                         |
  *     |     | no neighbour is worth a trial           | it costs more, or fails
  *     |     v                                         |
@@ -42,10 +42,10 @@
 
 enum { WORDS = 24 }; /* bytes of a description of a rung */
 
-/* Another rung replaces the best one only if its cost is below this part of the best one's. */
+/* Another rung replaces the best one only if its cost is below this fraction of the best one's. */
 static const double gain = 0.9;
 
-/* A solve whose residual has lost fewer decimal digits says nothing about the preconditioner. */
+/* A solve whose residual has fallen by fewer decimal digits says nothing about the preconditioner. */
 static const double least_digits = 0.3;
 
 /* After at most so many iterations the rung below is likely to converge too. */
@@ -58,10 +58,10 @@ static const double change = 2;
  * more than the best rung, but neither before LEAST iterations. */
 enum { PATIENCE = 3, LEAST = 30 };
 
-/* The most solves from a trial that failed to lower the cost to the next trial. */
+/* The most solves to wait for the next trial after one that did not lower the cost. */
 enum { LONGEST_PAUSE = 64 };
 
-/* A solve that stagnates after its residual has lost more digits is near what rounding allows. */
+/* A solve that stagnates after its residual has fallen by more decimal digits is near what rounding allows. */
 static const double most_digits = 6;
 
 /* Describes a rung, such as "iluk level 2". */
@@ -75,7 +75,7 @@ static const char *describe(const karst_auto *choice, int i, char text[WORDS])
   return text;
 }
 
-/* Returns how many decimal digits the norm that drivers are judged by has lost. */
+/* Returns by how many decimal digits the norm that judges the driver has fallen. */
 static double count_digits(const karst_auto_sample *sample)
 {
   const double start = sample->first->test.start_merit, end = sample->krylov->now.merit;
@@ -126,7 +126,7 @@ static void count_failure(karst_auto *choice)
   if (choice->at == choice->best) choice->state = KARST_AUTO_GIVEN_UP;
 }
 
-/* Returns the cost of an update and a solve, scaled to the digits that costs are for. *update: that of the update. */
+/* Returns the cost of an update and a solve, scaled to choice->digits. *update: the cost of the update alone. */
 static double find_cost(const karst_auto *choice, const karst_auto_sample *sample, double digits, double *update)
 {
   const bool timed = choice->learn == KARST_AUTO_BY_TIME;
@@ -234,7 +234,7 @@ static void climb(karst_auto *choice)
   choice->former = former;
 }
 
-/* Returns the ratio of the digits that the limits ask for to those that costs are for, at least 1. */
+/* Returns the digits that the limits ask for, over the digits that costs are scaled to, at least 1. */
 static double find_scale(const karst_auto *choice, const karst_krylov_limits *limits)
 {
   return limits->rtol > 0 && choice->digits > 0 ? fmax(1, -log10(limits->rtol) / choice->digits) : 1;
@@ -341,7 +341,7 @@ static void clear_failures(karst_auto *choice)
     if (isinf(choice->cost[i]) && (i != choice->at || i == choice->ladder.start)) choice->cost[i] = NAN;
   choice->former = -1;
   set_best(choice, choice->ladder.start);
-  if (choice->at != choice->best) choice->state = KARST_AUTO_TRIAL; /* has failed; the next update ends it */
+  if (choice->at != choice->best) choice->state = KARST_AUTO_TRIAL; /* a failed one: the next update ends it */
 }
 
 bool karst_auto_measure(karst_auto *choice, const karst_auto_sample *sample, int allowed, int most)

@@ -9,9 +9,9 @@
  * sum of their couplings to it. Of equal ones the row that came first is taken, so that tiles of a matrix with equal
  * couplings are round.
  *
- * A row with no more than one strong coupling to its tile begins a new layer of it. A half-full tile begins no layer
- * that may find no room, with as many rows as the layer before. So on a grid tiles are boxes, and elsewhere they end
- * where couplings are weak. Ragged ends cost iterations.
+ * A row with no more than one strong coupling to its tile begins a new layer of it. A tile that is half full begins a
+ * layer only if it has room for as many rows as in the layer before. So on a grid tiles are boxes, and elsewhere they
+ * end where couplings are weak. Ragged ends cost iterations.
  *
  * Rows are cut into parts in which threads grow tiles at the same time. The parts depend on the pattern alone, and are
  * so large that their ends matter little. */
@@ -20,7 +20,7 @@
 #include "lib/base/threads.h"
 #include "symbolic/ordering/tiles.h"
 
-/* A part has PART_ROWS rows or more, and PART_REACHES times the average distance of coupled rows, some eight planes. */
+/* A part has PART_ROWS rows or more, and PART_REACHES times the average distance of coupled rows, about ten planes. */
 enum { PART_ROWS = 131072, PART_REACHES = 32, MOST_PARTS = 4096 };
 enum { FREE = -1, HUB = -2 }; /* in the place of a row's tile */
 
@@ -35,10 +35,10 @@ struct field {
   const float *strength;
   karst_index hub_degree, most;
   karst_index *tile;    /* [vertices] the tile of each row in its part, FREE or HUB */
-  float *gain;          /* [vertices] the strength of the couplings to the tile that grows, of those in the heap */
+  float *gain;          /* [vertices] for a row in the heap: the sum of its couplings to the tile that grows */
   karst_index *arrival; /* [vertices] when it came into the heap */
   karst_index *place;   /* [vertices] where it is in the heap, -1: it is not */
-  karst_index *before;  /* [vertices] coupled rows before it, of its part, that have no tile */
+  karst_index *before;  /* [vertices] the number of coupled rows before it, in its part, that have no tile */
   karst_index *heap;    /* [vertices] */
   karst_index *later;   /* [vertices] ready rows that a tile has left behind, each once */
   bool *listed;         /* [vertices] whether it is in later */
@@ -53,7 +53,7 @@ struct growth {
   karst_index left, next_left, next_row;
 };
 
-/* Whether v is taken before w: first a row that is coupled to the tile not only weakly, then one that is ready. */
+/* Whether v is taken before w: first a row that is coupled to the tile strongly, then one that is ready. */
 static bool precedes(const struct field *f, karst_index v, karst_index w)
 {
   if ((f->gain[v] >= much) != (f->gain[w] >= much)) return f->gain[v] >= much;
@@ -126,7 +126,7 @@ static karst_index find_seed(struct growth *g)
   return -1;
 }
 
-/* Empties the heap; its ready rows are to be in tiles that come soon. */
+/* Empties the heap. Its ready rows go to later, from where the next tiles begin. */
 static void leave_behind(struct growth *g)
 {
   const struct field *f = g->f;
