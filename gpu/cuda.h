@@ -32,11 +32,11 @@ struct karst_cuda {
   double *scalar;     /* device memory: for one number that a call of the library needs */
   cudaMemPool_t pool; /* of work space (work.cu); NULL: the device has no pools */
   void *staging;      /* [KARST_CUDA_STAGING bytes] pinned host memory through which scalars are downloaded */
-  void *arriving;     /* the same for a download that has begun */
-  void *awaiting;     /* the destination; NULL: no download has begun */
-  size_t awaited;     /* its bytes */
-  unsigned begun;     /* its number */
-  unsigned *arrived;  /* pinned host memory: the number of the last one that has arrived */
+  void *arriving;     /* the same for a download in two steps */
+  void *awaiting;     /* where that download goes at its end; NULL: none has begun */
+  size_t awaited;     /* the bytes of that download */
+  unsigned begun;     /* the number of the last download in two steps that has begun */
+  unsigned *arrived;  /* pinned host memory: the number of the last one whose scalars have arrived */
   bool launch_early;  /* kernels may be launched before the one before them has ended; launch.h */
   char name[96];      /* such as "NVIDIA H100 80GB HBM3, 79 GiB" */
 };
@@ -48,9 +48,9 @@ static inline struct karst_cuda *karst_cuda_of(const karst_context *context)
 }
 
 /* Functions of the driver by their names there. A CUcontext is a pointer to a CUctx_st; a CUresult has the numbers of
- * cudaError_t. The runtime's cudaSetDevice creates a primary context on its device. Resetting a thread that has never
- * used a GPU with it would take memory on a device that was not requested; nor can it restore a context that is not a
- * primary one. The first karst_open_cuda finds the functions. */
+ * cudaError_t. The runtime's cudaSetDevice cannot restore a context that is not a primary one. It also creates a
+ * primary context on its device: for a thread that has never used a GPU, this would take memory on a device that was
+ * not requested. The first karst_open_cuda finds the functions. */
 struct karst_cuda_driver {
   int (*cuCtxGetCurrent)(struct CUctx_st **context);
   int (*cuCtxSetCurrent)(struct CUctx_st *context);
@@ -58,7 +58,7 @@ struct karst_cuda_driver {
 };
 extern struct karst_cuda_driver karst_cuda_driver;
 
-/* During its lifetime the calling thread works in a primary context; its end restores the context before, or none. */
+/* During its lifetime the calling thread works in a primary context. Its end restores the thread's own, or none. */
 class karst_cuda_guard
 {
 public:

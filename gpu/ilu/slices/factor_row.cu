@@ -513,10 +513,10 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS, least_blocks<B>)
   }
 }
 
-/* factor_state */
+/* The factor_state of a plan. */
 struct row_state {
   int longest;      /* blocks of the longest row of L, D and U' */
-  int rows_of_warp; /* at a time at most, 1 or 2 */
+  int rows_of_warp; /* the most that a warp makes at a time, 1 or 2 */
   karst_ilu_row_lists lists;
 };
 

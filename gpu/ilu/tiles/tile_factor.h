@@ -72,8 +72,8 @@ typedef struct alignas(16) karst_ilu_factor_tile {
   int fill; /* whether it has blocks that A lacks */
 } karst_ilu_factor_tile;
 
-/* Where the parts of a record begin, in bytes, where those for the waves end, and the size of all; the last two are
- * multiples of 16. */
+/* Where the parts of a record begin, in bytes, where those for the waves end, and the size of all. waves_end and bytes
+ * are multiples of 16. */
 typedef struct karst_ilu_factor_record {
   int job, wait, product, waves_end, outside, step, row, place, divisor, source, bytes;
 } karst_ilu_factor_record;
@@ -109,7 +109,7 @@ static inline __host__ __device__ int karst_ilu_factor_copied(const karst_ilu_fa
   return karst_ilu_reads_in_place(b) ? r.waves_end : r.bytes;
 }
 
-/* Bytes of shared memory that a tile takes. Its blocks begin a number later if the place of A's first is odd. */
+/* Bytes of shared memory for a tile. Its blocks begin one number later if A's are not at a multiple of 16 bytes. */
 static inline __host__ __device__ int64_t karst_ilu_factor_bytes(const karst_ilu_factor_tile &m, int b)
 {
   const int64_t blocks = m.blocks + (int64_t)(karst_ilu_fetches_outside(b) ? m.outside : 0),
