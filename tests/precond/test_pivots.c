@@ -1,6 +1,6 @@
 /* A pivot block that is singular in exact arithmetic is reported, or replaced if shift is set, by every factorization
- * that sums it, in any units, although rounding leaves a remainder. A pivot that keeps 1e-9 of its summands is sound,
- * and so is one with tiny entries.
+ * that sums it, in any units, although rounding leaves a remainder. A pivot that keeps about 2^-22 of its summands, or
+ * at most 2^-30 in rrb, is sound, and so is one with tiny entries.
  *
  * The systems are stars: arms that are coupled only with a centre. All blocks are of small integers, scaled by powers
  * of 2, so that the exact pivot is known:
@@ -450,7 +450,7 @@ static bool cross_has_outcome(karst_context *context, const star *s, bool sound,
   return sound ? reason == KARST_SOUND : reason == KARST_INDEFINITE_PRECOND && row == s->centre;
 }
 
-/* Nodes of all levels from the second on: (1, 1) is eliminated in the second, (2, 2) in the fourth. */
+/* The centres are (1, 1) and (3, 3), which the second elimination takes, and (2, 2), which the fourth takes. */
 static void test_crosses(karst_context *context)
 {
   enum { CROSSES = 10 };
