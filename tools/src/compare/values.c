@@ -101,7 +101,9 @@ static int check_value(struct compare_plan *plan, const struct compare_name *nam
   if (name->library) return check_option(plan, name, value);
   if (strcmp(name->name, "device") == 0) return check_device(plan, name, value);
   if (name->kind == COMPARE_COUNT && !tool_integer(value, 1, INT_MAX, &number))
-    return fail_value(plan, name, value, "a value is an integer from 1, a list 1,2,3 or a range 1..3");
+    return fail_value(plan, name, value,
+                      name->listed ? "a value is an integer from 1, a list 1,2,3 or a range 1..3"
+                                   : "it takes one integer from 1");
   if (name->kind == COMPARE_SWITCH && strcmp(value, "yes") != 0)
     return fail_value(plan, name, value, "it takes true or false");
   return TOOL_GO_ON;
