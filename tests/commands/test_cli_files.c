@@ -81,6 +81,8 @@ static void test_compare(void)
   tap_write("b.mtx", "1\n2\n", -1);
   expect_refused(CLI_RUN("diff", a, b), "diff", "different numbers of rows: 3 and 2",
                  "vectors of two lengths are not compared");
+  expect_refused(CLI_RUN("diff", a, "poisson2d:3x1"), "diff", "A is a vector, so B must be one",
+                 "a vector is not compared with a matrix");
 }
 
 /* Makes an open file the standard input, which the commands inherit. */

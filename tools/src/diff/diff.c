@@ -98,7 +98,8 @@ static int compare(karst_context *context, const struct settings *settings, stru
   bool vectors = !status || tool_is_array(settings->path[0]); /* an array that cannot be read is a vector too */
   if (vectors) {
     if (!status) status = karst_vector_read(context, settings->path[1], &vector[1]);
-    exit_status = status ? tool_fail_library(context, status) : compare_vectors(context, vector, difference);
+    const char *about = vector[0] ? "A is a vector, so B must be one" : NULL;
+    exit_status = status ? tool_fail_about(context, status, about) : compare_vectors(context, vector, difference);
   } else {
     for (int i = 0; exit_status == TOOL_GO_ON && i < 2; i++)
       exit_status = load_scalar(context, settings->path[i], &matrix[i]);
