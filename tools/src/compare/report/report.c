@@ -1,5 +1,5 @@
 /* report.c - the results as a page of HTML with pictures, in a folder: one column that a telephone shows too, tables
- * with thin rules as in print, and nothing that colour alone says. The page needs no network and no script, and the
+ * with thin rules as in print, and no fact that only a colour shows. The page needs no network and no script, and the
  * same lines give the same bytes. Attributes have single quotes, which compare_html escapes in values. */
 #include "tools/src/common/output.h"
 #include "tools/src/common/text.h"
@@ -150,7 +150,7 @@ static void print_table(const struct page *page, const struct compare_layout *la
   fputs(table_end, page->file);
 }
 
-/* Draws a picture, of the matrix if its kind is, and prints it with the names of its curves. */
+/* Draws a picture, of matrix m or of all matrices as its kind says, and prints it with the names of its curves. */
 static int print_picture(const struct page *page, enum compare_picture picture, size_t m)
 {
   const struct compare_picture_kind *kind = &compare_pictures[picture];
@@ -161,7 +161,7 @@ static int print_picture(const struct page *page, enum compare_picture picture, 
   if (status != TOOL_GO_ON) return status;
   if (!legend.drawn) {
     fprintf(page->file,
-            "<p class='soft'>No picture %s: cases that converged are too few, or equal in what it shows.</p>\n", name);
+            "<p class='soft'>No picture %s: too few cases converged, or they are equal in what it shows.</p>\n", name);
     return TOOL_GO_ON;
   }
   fprintf(page->names, " %s ", name);
@@ -249,7 +249,7 @@ static int print_page(const struct page *page)
   return status;
 }
 
-/* Writes the page into a nameless file, which takes its place when all pictures are there. */
+/* Writes the page into a file without a name, and copies it to index.html once all pictures are there. */
 static int write_page(const struct compare_table *table, const char *folder)
 {
   char *names = NULL;
