@@ -195,7 +195,7 @@ static int parse_ways(karst_context *context, bench_settings *settings)
 
 const struct tool_option bench_options[] = {
     {"level", "K,...", "0,1", "fill levels k of ILU(k), one table each", NULL, TOOL_TEXT, PLACE(level_text)},
-    {"block", "B", "", "block size, where it is not to be the problem's own", NULL, TOOL_COUNT, PLACE(block)},
+    {"block", "B", "the problem's own", "block size", NULL, TOOL_COUNT, PLACE(block)},
     {"device", "cpu|cuda|cpu,cuda", "cpu", "where to run; on cuda, cuSPARSE runs in turn with Karst", NULL, TOOL_TEXT,
      PLACE(device)},
     {"threads", "T,...", "1,2", "numbers of threads of Karst on the CPU", NULL, TOOL_TEXT, PLACE(threads_text)},
@@ -206,9 +206,9 @@ const struct tool_option bench_options[] = {
      "With --solves it is the residual to reach, 1e-6 by default.", TOOL_REAL, PLACE(rtol)},
     {"precond", "WAY,...", "iluk", "what to time, one table each: NAME[:STYLE][:OPTION=VALUE]...",
      "An example is iluk,dilu,iluk:modified=1.", TOOL_TEXT, PLACE(precond)},
-    {"grids", "SIZE[/B],...", "", "time a cell of MATRIX:NXxNYxNZ (or N: a cube) instead, in blocks of B",
-     "MATRIX is then a problem of the gallery without its sizes; a cube has N cells along each axis. At most one of "
-     "--grids, --correction and --solves is done.",
+    {"grids", "SIZE[/B],...", "", "time each preconditioner per cell on these grids instead; SIZE: NXxNYxNZ or N",
+     "MATRIX is then a problem of the gallery without its sizes; N is a cube of N cells along each axis, and B the "
+     "block size. At most one of --grids, --correction and --solves is done.",
      TOOL_TEXT, PLACE(grid_text)},
     {"correction", "STEPS", "", "print |b - A x|^2 of x <- x + M^-1 (b - A x) instead",
      "It is printed for each of STEPS steps.", TOOL_COUNT, PLACE(correction)},

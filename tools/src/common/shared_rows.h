@@ -22,7 +22,7 @@
       "cg needs it where the matrix is negative definite. The solution stays the same, and so do the unit rows "       \
       "that pad the last block."
 #define TOOL_STORED_TRIANGLE_ROW                                                                                       \
-  "stored-triangle", "", "", "take the triangle that a symmetric file stores as the whole matrix",                     \
+  "stored-triangle", "", "", "take the stored triangle of a symmetric file as the whole matrix",                       \
       "A symmetric or skew-symmetric Matrix Market file stores one triangle; its mirror image is left out, as some "   \
       "papers did."
 #define TOOL_DUPLICATES_ROW                                                                                            \

@@ -19,12 +19,12 @@ static const struct setting {
       "line adds to it.",
       TOOL_TEXT, PLACE(plan)},
      LINE},
-    {{"results", "FILE", "compare.jsonl", "a line for each case that has ended; those in it are not run again", NULL,
+    {{"results", "FILE", "compare.jsonl", "a line for each case that has ended; a case in it is not run again", NULL,
       TOOL_TEXT, PLACE(results)},
      PLAN},
-    {{"retry", "OUTCOME,...", "", "run cases again whose row has one of these outcomes",
+    {{"retry", "OUTCOME,...", "", "run the cases again that have ended with one of these outcomes",
       "An example is --retry=out-of-time,crashed. The outcomes are converged, not-converged, failed, no-device, "
-      "crashed, out-of-time and out-of-memory. Without it no case that has a row is run.",
+      "crashed, out-of-time and out-of-memory. Without it no case in the results is run again.",
       TOOL_TEXT, PLACE(retry)},
      LINE},
     {{"time-limit", "S", "600", "seconds for a case", NULL, TOOL_TEXT, PLACE(time_limit)}, PLAN_NUMBER},
@@ -48,7 +48,7 @@ static const struct setting {
       "speed-up against the case that is equal except for these", "Some case must have each value.", TOOL_TEXT,
       PLACE(baseline)},
      PLAN},
-    {{"dry-run", "", "", "list the cases, and which have a row, and run none", NULL, TOOL_SWITCH, PLACE(dry_run)},
+    {{"dry-run", "", "", "list the cases and which are in the results; run none", NULL, TOOL_SWITCH, PLACE(dry_run)},
      LINE},
     {{"tables-only", "", "", "run none and write the tables; without a matrix or plan those of all rows of the results",
       "If no case has a row, that is an error.", TOOL_SWITCH, PLACE(tables_only)},
@@ -122,13 +122,12 @@ static int parse(struct line *line, int argc, char *argv[])
                                        "plan",  "The run",   "csv", "Output",
                                        NULL};
   const struct tool_command command = {
-      .about =
-          "Solves with all combinations of the matrices and of the values given, and writes tables. MATRIX\n"
-          "is a file, a folder of files, or NAME:SIZES from the gallery. Each option of solve below takes\n"
-          "a list a,b,c of values, and where it takes integers a range 0..3 too. If an option has no effect\n"
-          "on a case, the case runs once and not once a value; beside other preconditioners auto chooses\n"
-          "level, ordering and the like itself. Each case runs in a process of its own: solve beside compare, or what\n"
-          "KARST_SOLVE in the environment names.",
+      .about = "Solves with all combinations of the matrices and of the values given, and writes tables. MATRIX\n"
+               "is a file, a folder of files, or NAME:SIZES from the gallery. Each option of solve below takes\n"
+               "a list a,b,c of values, and where it takes integers a range 0..3 too. If an option has no effect\n"
+               "on a case, the case runs once and not once a value. If auto is one of several preconditioners,\n"
+               "it chooses level, ordering and the like itself. Each case runs in a process of its own: solve\n"
+               "beside compare, or the command that KARST_SOLVE in the environment names.",
       .operand_names = "MATRIX...",
       .operand_count = argc,
       .operand = line->operand,
@@ -165,9 +164,9 @@ int compare_settings_parse(struct compare_settings *settings, struct compare_pla
   make_options(&line);
   snprintf(line.ending, sizeof line.ending, "outcomes of cases:\n");
   compare_append_outcomes(line.ending, sizeof line.ending, true);
-  tool_append(
-      line.ending, sizeof line.ending,
-      "\nexit status: 0 each case has a row, whatever it says, 1 interrupted before that, 2 bad input or\nusage");
+  tool_append(line.ending, sizeof line.ending,
+              "\nexit status: 0 each case has ended and has a line in the results, 1 interrupted before that,\n2 bad "
+              "input or usage");
   int status = line.operand ? parse(&line, argc, argv) : tool_fail_memory("the arguments");
   if (status == TOOL_GO_ON) status = take_rest(&line);
   if (status == TOOL_GO_ON) status = compare_settings_limits(&line.settings, NULL, NULL);
