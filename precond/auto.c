@@ -53,7 +53,7 @@ const struct karst_precond_ops karst_precond_auto = {
     .name = "auto",
     .help = "chooses preconditioner, level and ordering by the matrix, and by what it measures between updates",
     .details =
-        "Set-up decides by rules, from some hundred rows of the matrix: how much level 1 would fill, the block size, "
+        "Set-up decides by rules, from up to 400 block rows: how much level 1 would fill, the block size, "
         "the number of block rows, the solver, and whether the rows are a diffusion on a grid of two dimensions. "
         "Options that are given are kept: an ordering rules out rrb, and level, trisolve, trisolve-sweeps, shift or "
         "modified leave only iluk. It cannot be used inside another preconditioner; karst_precond_create chooses once, "

@@ -1,4 +1,4 @@
-/* look.h - properties of a matrix that some hundred of its rows show, for the rules of auto (rules.c). */
+/* look.h - properties of a matrix that up to 400 of its block rows show, for the rules of auto (rules.c). */
 #ifndef KARST_SOLVER_AUTO_LOOK_H
 #define KARST_SOLVER_AUTO_LOOK_H
 

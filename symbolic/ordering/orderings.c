@@ -78,8 +78,8 @@ static const struct karst_ordering_ops tiles = {
 static const struct karst_ordering_ops automatic = {
     .name = "auto",
     .help = "tiles where they are predicted to make triangular solves faster, as on a GPU; else natural",
-    .details = "Set-up predicts a gain for iluk, dilu, parilu and paric on a GPU, for matrices on a grid (given or "
-               "found) with some thousand block rows or more. It also takes tiles where trisolve is tiles. With "
+    .details = "Set-up may predict a gain for iluk, dilu, parilu and paric on a GPU, for matrices on a grid (given or "
+               "found) with 1000 block rows or more. It also takes tiles where trisolve is tiles. With "
                "precond auto, that preconditioner chooses the ordering; an analysis that is given to set-up brings its "
                "own. ordering_used and ordering_reason in the report say what was chosen and why.",
     .options = size_options,
