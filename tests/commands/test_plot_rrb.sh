@@ -41,11 +41,11 @@ report 'the table has a line for each number of levels' "$({
   awk -F '\t' 'NR > 1 && ($1 != 5 || $2 != NR - 1 || $3 != 7 || $4 != "1.25e+1") { wrong++ }
     END { exit NR != 7 || wrong }' "$scratch/levels" &&
     grep -q 'unitsquare:5x5 .*--rrb-levels 6 .*--rtol 1e-11 .*--device cuda' "$scratch/calls"
-} || cat "$scratch/levels")"
+} || shown "$scratch/levels")"
 # Bands of 5 x 5 nodes: 75 entries after one level, 45 after two.
 report 'levels whose rest is too large for memory are left out' "$({
   LARGEST_BAND=45 SOLVE=$scratch/solve "$srcdir/doc/plots/rrb_levels" 5 >"$scratch/levels" &&
     awk -F '\t' 'NR == 2 && $2 != 2 { wrong++ } END { exit NR != 6 || wrong }' "$scratch/levels"
-} || cat "$scratch/levels")"
+} || shown "$scratch/levels")"
 report 'a solve that fails ends the table' \
   "$(SOLVE=$scratch/none "$srcdir/doc/plots/rrb_levels" 5 >/dev/null 2>&1 && echo 'the table is complete')"

@@ -35,7 +35,7 @@ lost()
 }
 run --grid 15x20x3 --days 300 --solution "$scratch/first.mtx"
 report "mass is conserved" "$(lost)"
-report "the seed is printed" "$(grep -q 'seed 1' "$scratch/output" || head -n 1 "$scratch/output")"
+report "the seed is printed" "$(grep -q 'seed 1' "$scratch/output" || shown "$scratch/output")"
 run --grid 15x20x3 --days 300 --solution "$scratch/second.mtx"
 report "a second run has the same bits" "$(cmp "$scratch/first.mtx" "$scratch/second.mtx" 2>&1)"
 
@@ -68,8 +68,8 @@ fi
 run --grid 15x20x3 --days 300 --fail 7
 for kind in NaN singular; do
   report "a step with a bad matrix ($kind) is cut, and the reason is printed" "$(lost
-    grep -q '^0*[1-9][0-9]* steps, 2 cuts' "$scratch/output" || tail -n 5 "$scratch/output"
-    [ "$(grep "cut: .*$kind" "$scratch/output" | grep -c 'block row 450')" = 1 ] || grep cut "$scratch/output")"
+    grep -q '^0*[1-9][0-9]* steps, 2 cuts' "$scratch/output" || shown "$scratch/output"
+    [ "$(grep "cut: .*$kind" "$scratch/output" | grep -c 'block row 450')" = 1 ] || shown "$scratch/output")"
 done
 
 # A file of a constant permeability, one value a line, for an odd number of cells in both directions.
@@ -96,7 +96,7 @@ yes 0 | head -n 441 >"$scratch/tight"
 run --grid 21x21 --perm "$scratch/tight"
 status=$?
 report "if no step is possible the error says why" "$([ $status = 2 ] && tail -n 1 "$scratch/output" |
-  grep -q '^twophase: no step is short enough: .*singular' || tail -n 3 "$scratch/output")"
+  grep -q '^twophase: no step is short enough: .*singular' || shown "$scratch/output")"
 
 # With s the saturation from 0 to 1 and M = 10 the ratio of viscosities the fractional flow is f = s^2 / (s^2 +
 # (1 - s)^2 / M). Its tangent from 0 touches at s_f = 1 / sqrt(1 + M), so that the front is at the fraction f(s_f) / s_f
@@ -112,7 +112,7 @@ report "the front is where Buckley and Leverett have it" "$(awk '
     for (i = 100; s[i] > 0.2 + 0.6 * sf / 2; ) i++
     if (i - 100 < expected - 6 || i - 100 > expected + 6) print "at " i - 100 " and not " expected
   }' "$scratch/front-saturation.txt")"
-report "wells keep their controls" "$(grep -q ' 0 cuts' "$scratch/output" || tail -n 5 "$scratch/output")"
+report "wells keep their controls" "$(grep -q ' 0 cuts' "$scratch/output" || shown "$scratch/output")"
 
 # refuses TEXT ARGUMENT...
 refuses()
@@ -138,8 +138,8 @@ report "--help names the settings" \
 # What cannot be written is refused before the run. Without a folder for programs gnuplot is not found, and the shell of
 # popen is.
 refuses "a folder for pictures that is missing is refused" --grid 5x5 --days 1 --pictures "$scratch/none"
-report "the error names the missing folder, with gnuplot and without" "$(grep -q 'the folder does not exist' "$scratch/output" ||
-  cat "$scratch/output")"
+report "the error names the missing folder, with gnuplot and without" \
+  "$(grep -q 'the folder does not exist' "$scratch/output" || shown "$scratch/output")"
 refuses "a solution that cannot be written is refused" --grid 5x5 --days 1 --solution "$scratch/none/solution.mtx"
 cp "$scratch/constant" "$scratch/rock"
 refuses "a solution that would replace the rock is refused" --grid 21x21 --perm "$scratch/rock" \
@@ -153,12 +153,12 @@ status=$?
 PATH=$PATH_OF_PROGRAMS
 report "without gnuplot pictures are refused, and the error says what to install" "$([ $status = 2 ] &&
   grep -q 'gnuplot not found; install it' "$scratch/output" &&
-  [ "$(wc -l <"$scratch/output")" = 1 ] || cat "$scratch/output")"
+  [ "$(wc -l <"$scratch/output")" = 1 ] || shown "$scratch/output")"
 text="an error says that the log cannot be written"
 if [ -c /dev/full ]; then
   "$scratch/twophase" --grid 5x5 --days 1 >/dev/full 2>"$scratch/output"
   status=$?
-  report "$text" "$([ $status = 2 ] && grep -q 'standard output' "$scratch/output" || cat "$scratch/output")"
+  report "$text" "$([ $status = 2 ] && grep -q 'standard output' "$scratch/output" || shown "$scratch/output")"
 else
   skip "$text" 'no /dev/full'
 fi

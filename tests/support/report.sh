@@ -9,6 +9,12 @@ report()
   number=$((number + 1))
   if [ -z "$2" ]; then echo "ok $number - $1"; else echo "not ok $number - $1" && echo "$2" | sed 's/^/# /'; fi
 }
+# shown FILE prints a file as what contradicts a text, even if it is empty.
+shown()
+{
+  echo 'the output:'
+  cat "$1"
+}
 # skip TEXT WHY prints a result of a test that cannot run here.
 skip()
 {
