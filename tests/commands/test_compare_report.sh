@@ -101,8 +101,8 @@ else
   [ "$(head -c 5 "$scratch/page.pdf")" = %PDF- ]
   check $? 'the page prints'
 fi
-touch "$scratch/again/times-9.svg" "$scratch/again/fill.svg"
-"$program" report "$scratch/again" && [ ! -e "$scratch/again/times-9.svg" ] && rm "$scratch/again/fill.svg" &&
+touch "$scratch/again/times-9.svg" "$scratch/again/times-.svg"
+"$program" report "$scratch/again" && [ ! -e "$scratch/again/times-9.svg" ] && rm "$scratch/again/times-.svg" &&
   diff -r "$scratch/report" "$scratch/again"
 check $? 'pictures of an older report that the page does not show are removed, and no others'
 (trap '' XFSZ && ulimit -f 2 && "$program" report "$scratch/full") 2>"$scratch/error"

@@ -69,8 +69,8 @@ static bool is_picture(const char *name)
     const size_t length = strlen(compare_pictures[p].name);
     if (strncmp(name, compare_pictures[p].name, length) != 0) continue;
     const bool numbered = p >= COMPARE_OF_MATRIX && name[length] == '-';
-    const size_t digits = numbered ? strspn(name + length + 1, "0123456789") + 1 : 0;
-    if (numbered == (p >= COMPARE_OF_MATRIX) && strcmp(name + length + digits, ".svg") == 0) return true;
+    const size_t digits = numbered ? strspn(name + length + 1, "0123456789") : 0;
+    if ((digits > 0) == (p >= COMPARE_OF_MATRIX) && strcmp(name + length + numbered + digits, ".svg") == 0) return true;
   }
   return false;
 }

@@ -20,18 +20,21 @@ struct page {
 
 // clang-format off
 static const char style[] =
-  "<style>\n:root{color-scheme:light}body{margin:0 auto;max-width:76rem;padding:1rem;font:16px/1.5 sans-serif}\n"
-  "h2{margin-top:3rem;padding-top:1rem;border-top:1px solid #d0d7de}p,figcaption{max-width:46rem}\n"
+  "<style>\n:root{color-scheme:light}*{box-sizing:border-box}a{color:#005a8d}\n"
+  "body{margin:0 auto;max-width:76rem;padding:1.5rem;color:#1b1f24;font:16px/1.5 system-ui,sans-serif}\n"
+  "h2{line-height:1.25;margin-top:3rem;padding-top:1rem;border-top:1px solid #d0d7de}p,figcaption{max-width:46rem}\n"
   "h2,p,dd,li{overflow-wrap:anywhere}.soft,figcaption,dt,caption{color:#57606a}figcaption{font-size:.88rem}\n"
-  "dl{display:grid;grid-template-columns:minmax(min-content,1fr) 4fr;gap:.15rem 1.2rem}dd{margin:0}\n"
+  "dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1.2rem}dd{margin:0}\n"
   ".figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,21rem),1fr));gap:1.5rem}\n"
-  "ol,figure{margin:.3rem 0}img{width:100%;max-width:46rem;height:auto}.wide{overflow-x:auto}\n"
-  "table{border-collapse:collapse;font-size:.87rem;font-variant-numeric:tabular-nums}caption{text-align:left}\n"
+  "ol{margin:.3rem 0;padding-left:1.8rem}figure{margin:1rem 0}.wide{overflow-x:auto}\n"
+  "img{display:block;width:100%;max-width:46rem;height:auto}caption{text-align:left}\n"
+  "table{border-collapse:collapse;font-size:.87rem;font-variant-numeric:tabular-nums;border:solid;border-width:2px 0}\n"
   "th,td{padding:.28rem .6rem;text-align:right;vertical-align:baseline;white-space:nowrap}\n"
-  "th[scope=row]{font-weight:400}thead th{border-bottom:1px solid;white-space:normal}\n"
+  "th[scope=row]{font-weight:400}thead th{vertical-align:bottom;border-bottom:1px solid;white-space:normal}\n"
   "tbody+tbody tr:first-child>*{border-top:1px solid #d0d7de}\n"
   ".t{text-align:left}.names .t{white-space:normal;overflow-wrap:anywhere;min-width:8.5rem}\n"
   "td.best{background:#e4eff7;font-weight:700}tr:target>*{background:#fff4d6}\n"
+  "@media(max-width:40rem){body{padding:1rem}dl{grid-template-columns:1fr}}\n"
   "@media print{@page{size:landscape}body{max-width:none;padding:0;font-size:10pt}.wide{overflow:visible}\n"
   "table{font-size:7.6pt}.figures{grid-template-columns:1fr 1fr 1fr}figure,tr{break-inside:avoid}}\n</style>\n";
 
@@ -126,8 +129,8 @@ static void print_cell(const struct page *page, const struct compare_cell *cell,
           cell->failed ? "</a>" : "", is_head ? 'h' : 'd');
 }
 
-/* Prints the lines of a table, with a rule where the first value, the block size, changes. */
-static void print_table(const struct page *page, const struct compare_layout *layout)
+/* Prints the lines of a table. by_block_size: with a rule where the first value, the block size, changes. */
+static void print_table(const struct page *page, const struct compare_layout *layout, bool by_block_size)
 {
   fputs("<thead><tr>", page->file);
   for (size_t c = 0; c < layout->columns; c++)
@@ -137,7 +140,8 @@ static void print_table(const struct page *page, const struct compare_layout *la
   fputs("</tr></thead>\n<tbody>\n", page->file);
   for (size_t line = 0; line < layout->lines; line++) {
     const struct compare_cell *cell = &layout->cell[line * layout->columns];
-    const bool begins = line > 0 && !compare_same_value(cell->text, cell[-(ptrdiff_t)layout->columns].text);
+    const bool begins =
+        by_block_size && line > 0 && !compare_same_value(cell->text, cell[-(ptrdiff_t)layout->columns].text);
     bool is_first = true;
     fputs(begins ? "</tbody>\n<tbody>\n<tr>" : "<tr>", page->file);
     for (size_t c = 0; c < layout->columns; c++) {
@@ -181,7 +185,7 @@ static void print_auto_section(const struct page *page)
           "chosen, and the fastest of the others on the same matrix, solver and device. A time is that of the first "
           "set-up and solve. %s</p>\n<div class='wide' tabindex='0'>\n<table class='names'>\n",
           sentence);
-  print_table(page, &layout);
+  print_table(page, &layout, false);
 }
 
 /* The first number of this kind that a case of the matrix has. */
@@ -214,7 +218,7 @@ static int print_matrix_section(const struct page *page, size_t m)
   fprintf(page->file,
           "</div>\n<div class='wide' tabindex='0'>\n<table><caption>The star marks the fastest time%s%s.</caption>\n",
           *said ? "; all with " : "", *said ? compare_html(said) : "");
-  print_table(page, &layout);
+  print_table(page, &layout, true);
   return TOOL_GO_ON;
 }
 
