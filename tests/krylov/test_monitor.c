@@ -49,7 +49,8 @@ static double *solve(const struct problem *p, karst_solver *solver, double start
 {
   tap_need(p->context, karst_vector_fill(p->x, start), "start");
   karst_status status = karst_solver_solve(solver, p->b, p->x, result);
-  if (status != expected) tap_ok(false, "the solve returns success: %s", karst_status_text(expected));
+  if (status != expected)
+    tap_ok(false, "the solve returns \"%s\", not \"%s\"", karst_status_text(expected), karst_status_text(status));
   return vector_on_host(p->x);
 }
 

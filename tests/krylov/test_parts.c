@@ -183,8 +183,7 @@ static void test_same_bits(karst_context *context)
   const int64_t n = karst_matrix_rows(A);
   const size_t bytes = (size_t)n * sizeof(double);
   karst_vector *b = vector_random(context, n, tap_seed());
-  tap_settings settings = part_settings(1, 20), plain = settings;
-  plain = settings_for(settings.solver, NULL);
+  tap_settings settings = part_settings(1, 20), plain = settings_for(settings.solver, NULL);
   plain.max_iterations = settings.max_iterations;
   plain.rtol = settings.rtol;
   double *one = solve_once(context, &settings, A, b, &result[0]), *none = solve_once(context, &plain, A, b, &result[1]);

@@ -25,7 +25,7 @@ static void expect(karst_context *context, const char *spec, int block, const ch
   const bool right = strcmp(choice, expected) == 0;
   if (!tap_ok(right && strlen(reason) > 10, "%s: %s", spec, expected)) tap_note("it is %s: %s", choice, reason);
   tap_ok(problem_solve(&p, solver).reason > 0, "%s: the choice converges", spec);
-  finish(&p, solver);
+  problem_end(&p, solver);
 }
 
 /* A choice with the ordering of little fill: that of this build. */
@@ -76,7 +76,7 @@ static void test_given_level(karst_context *context)
   char reason[VALUE];
   text_of(solver, "auto_reason", reason);
   tap_ok(strcmp(reason, "the level is given") == 0, "the reason says that the level is given: %s", reason);
-  finish(&p, solver);
+  problem_end(&p, solver);
 }
 
 /* Makes a 27-point Laplacian with the absolute values of its entries. Its last entry is multiplied by last. */
@@ -98,8 +98,7 @@ static void test_strong_couplings(void)
 {
   const karst_auto_freedom freedom = {.precond = true, .level = true, .grid = true};
   karst_auto_ladder ladder;
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   karst_matrix *A = make_strong(context, "laplace27:9x9x9", 1), *gap = make_strong(context, "laplace27:7x7x7", 0);
   tap_need(context, karst_auto_rules(A, machine_of(true), &freedom, &ladder), "rules");
   const karst_auto_rung *rung = &ladder.rung[ladder.start];
@@ -135,8 +134,7 @@ static void test_device_rules(void)
       {"blackoil:20x30x1", 0, true, false, "fgbilu", -1},   {"ns3d:12x12x12", 6, true, false, "fgbilu", -1},
       {"laplace27:16x16x16", 2, true, false, "iluk", 0},    {"poisson3d:16x1x1", 2, true, false, "iluk", 3},
   };
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
     const karst_auto_freedom freedom = {
         .precond = true, .level = true, .grid = true, .rrb = expected[i].rrb, .recurs = expected[i].recurs};
@@ -171,8 +169,7 @@ static void test_device_tiles(void)
       {"poisson3d:16x16x16", 0, false, true, false, true, 0, "fgbilu", "natural"},
       {"poisson3d:16x16x16", 0, false, true, false, true, 8, "fgbilu", "tiles"},
   };
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
     const karst_auto_freedom freedom = {.precond = true,
                                         .level = true,
@@ -214,9 +211,8 @@ static void test_found_grid(void)
 {
   const karst_auto_freedom freedom = {.precond = true, .level = true, .grid = true};
   karst_auto_ladder ladder;
-  karst_context *context;
   karst_matrix *plain;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   karst_options *given = make_options(context, NULL);
   karst_matrix *A = matrix_from(context, "poisson3d:10x8x7", 2);
   tap_need(context,
@@ -267,7 +263,7 @@ static void test_hub(karst_context *context)
   const char *expected =
       karst_context_is_host(context) ? LITTLE_FILL("--precond iluk --level 0") : "--precond jacobi --ordering natural";
   tap_ok(strcmp(choice, expected) == 0, "a hub is eliminated last, or the choice has no order: %s", choice);
-  finish(&p, solver);
+  problem_end(&p, solver);
   free(start);
   free(column);
   free(value);
@@ -300,7 +296,7 @@ static void test_inside(karst_context *context)
   const karst_status status = karst_solver_setup(solver, p.A);
   tap_ok(status == KARST_ERROR_OPTION && strstr(karst_context_error(context), "inside another"),
          "auto inside another preconditioner is refused: %s", karst_context_error(context));
-  finish(&p, solver);
+  problem_end(&p, solver);
 }
 
 /* rrb needs symmetric values. The rules sample some rows; rows 4 and 5 are not among them. */
@@ -320,7 +316,7 @@ static void test_refusal(karst_context *context)
   tap_ok(strstr(choice, "iluk") && strcmp(reason, "rrb has failed") == 0, "%s replaces rrb, which refuses", choice);
   tap_ok(problem_solve(&p, solver).reason > 0, "the choice that replaces rrb converges");
   free(value);
-  finish(&p, solver);
+  problem_end(&p, solver);
 }
 
 /* Solvers of one pattern, a kept factorization, and a set-up for another matrix. */
@@ -345,8 +341,8 @@ static void test_sharing(karst_context *context)
   tap_need(context, karst_solver_setup(one, q.A), "setup");
   tap_ok(chooses(one, "rrb") && problem_solve(&q, one).reason > 0, "set-up for another matrix chooses again");
   karst_analysis_destroy(analysis);
-  finish(&p, other);
-  finish(&q, one);
+  problem_end(&p, other);
+  problem_end(&q, one);
 }
 
 static karst_status choose(karst_context *context, void *user)
@@ -381,8 +377,7 @@ static void test_command(void)
 static void test_left_to_auto(void)
 {
 #ifdef HAVE_JANSSON
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   karst_options *defaults = make_options(context, NULL);
   const karst_option *const *list = karst_precond_find(context, "iluk")->options;
   cli_need("compare");

@@ -81,7 +81,7 @@ static void test_bad_step(karst_context *context)
   }
   tap_ok(result.reason > 0 && result.iterations <= 2 * before + 10, "after values that %s: %d iterations, before %d",
          reason < 0 ? "no choice solves" : "are hard", result.iterations, before);
-  finish(&p, solver);
+  problem_end(&p, solver);
 }
 
 static void test_failures(karst_context *context)
@@ -103,7 +103,7 @@ static void test_failures(karst_context *context)
   }
   tap_need(context, karst_solver_set_tolerances(solver, 1e-8, 0, 1000), "limits");
   tap_ok(problem_solve(&p, solver).reason > 0, "after all choices have failed auto still solves with one");
-  finish(&p, solver);
+  problem_end(&p, solver);
 }
 
 /* Checks that the choice stays after solves that say nothing about it. */
@@ -128,14 +128,14 @@ static void test_limits(karst_context *context)
   expect_no_change(&p, solver, "no iteration was allowed");
   tap_need(context, karst_solver_set_tolerances(solver, 0, 0, 60), "limits");
   expect_no_change(&p, solver, "the tolerance is zero");
-  finish(&p, solver);
+  problem_end(&p, solver);
   solver = set_up(&q, NULL);
   tap_need(context, karst_solver_set_tolerances(solver, 1e-16, 0, 3000), "limits");
   const karst_result result = problem_solve(&q, solver);
   const bool rounded = result.reason == KARST_STAGNATED && result.relative_residual < 1e-6;
   tap_ok(rounded || !karst_context_is_host(context), "rounding ends a solve at %.1e", result.relative_residual);
   if (rounded) expect_no_change(&q, solver, "rounding leaves no smaller residual");
-  finish(&q, solver);
+  problem_end(&q, solver);
 }
 
 /* The values of a matrix times factor, with shift added to the diagonal entries. */
@@ -180,7 +180,7 @@ static void test_second_chance(karst_context *context)
   free(sound);
   free(negative);
   free(skew);
-  finish(&p, solver);
+  problem_end(&p, solver);
 }
 
 /* Values with different upper and lower triangles. */
@@ -207,7 +207,7 @@ static void test_second_chance_unlearnt(karst_context *context)
   tap_ok(step(&p, solver, sound, choice).reason > 0 && strstr(choice, "rrb"), "rrb stays: %s", choice);
   free(sound);
   free(skew);
-  finish(&p, solver);
+  problem_end(&p, solver);
 }
 
 /* An update that lacks memory for one of its allocations. If it needs a fallback, because rrb refuses the values, it
@@ -238,7 +238,7 @@ static void test_update_without_memory(const char *spec, bool refused, const cha
       sound = karst_solver_update(solver) == KARST_SUCCESS && problem_solve(&p, solver).reason > 0 &&
               (refused || !met || strcmp(before, text_of(solver, "auto_choice", after)) == 0);
     free(value);
-    finish(&p, solver);
+    problem_end(&p, solver);
     karst_context_destroy(context);
     sound = sound && memory.outstanding == 0;
   }
@@ -267,7 +267,7 @@ static void test_failed_trial(karst_context *context)
   }
   tap_ok(changes <= 7, "at most 7 changes: %d", changes);
   karst_matrix_destroy(sound);
-  finish(&p, solver);
+  problem_end(&p, solver);
 }
 
 /* A solver that has learnt gives its analysis to solvers that have not. */
@@ -324,8 +324,8 @@ static void test_analysis_across(karst_context *context)
          "an analysis with rrb gives way to the choice of the rules: %s", status ? karst_context_error(context) : same);
   karst_analysis_destroy(analysis);
   free(skew);
-  finish(&p, symmetric);
-  finish(&q, other);
+  problem_end(&p, symmetric);
+  problem_end(&q, other);
 }
 
 /* Sets up a solver with this preconditioner as its first choice, as the rules of a GPU may choose it and those of a CPU
@@ -354,7 +354,7 @@ static void test_within_solve(karst_context *context)
   const karst_result result = problem_solve(&p, solver);
   text_of(solver, "auto_choice", choice);
   tap_ok(result.reason > 0 && !strstr(choice, "jacobi"), "%s ends the solve: %s", choice, karst_solver_explain(solver));
-  finish(&p, solver);
+  problem_end(&p, solver);
 }
 
 /* A black-oil problem whose time step makes it easy or hard, its values, those of another one on its pattern, and a
@@ -386,7 +386,7 @@ static void end(struct sequence *s)
 {
   free(s->own);
   free(s->other);
-  finish(&s->p, s->solver);
+  problem_end(&s->p, s->solver);
 }
 
 /* Hard systems after easy ones: auto gives up what it has learnt from the easy ones. */
@@ -409,7 +409,7 @@ static void test_sequence(karst_context *context)
   tap_ok(3 * late < LATE * jacobi, "%d hard systems take %d iterations, where jacobi takes %d for each: %s", LATE, late,
          jacobi, choice);
   tap_ok(most <= jacobi + 30, "no system takes many more than that: %d", most);
-  finish(&q, fixed);
+  problem_end(&q, fixed);
   end(&s);
 }
 

@@ -190,8 +190,7 @@ int main(void)
                 {"2dcyl1.mtx.gz", 4},
                 {"1138_bus.tar.gz", 1},
                 {"jpwh_991.mtx", 1}};
-  karst_context *context;
-  tap_need(NULL, karst_context_create(NULL, &context), "context");
+  karst_context *context = tap_context();
   for (size_t i = 0; i < sizeof matrix / sizeof *matrix; i++) compare(context, matrix[i].file, matrix[i].block);
   karst_context_destroy(context);
   return tap_done();

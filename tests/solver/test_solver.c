@@ -42,19 +42,13 @@ static karst_solver *set_up(const struct problem *p, const char *const *pairs)
   return solver;
 }
 
-static void finish(struct problem *p, karst_solver *solver)
-{
-  karst_solver_destroy(solver);
-  problem_destroy(p);
-}
-
 /* Returns whether this build has an ordering. */
 static bool has_ordering(karst_context *context, const char *name)
 {
   struct problem p = make_problem(context, 3, 1);
   karst_solver *solver = make_solver(context, PAIRS("ordering", name));
   bool has = karst_solver_setup(solver, p.A) != KARST_ERROR_NOT_BUILT;
-  finish(&p, solver);
+  problem_end(&p, solver);
   return has;
 }
 
@@ -77,7 +71,7 @@ static void combinations(karst_context *context)
         tap_ok(result.reason == KARST_CONVERGED_RTOL && result.relative_residual <= 1e-12 && error < 1e-9,
                "%s, scale %s, %s: %d iterations (%.1e)", orderings[o], scales[s], preconds[m], result.iterations,
                error);
-        finish(&p, solver);
+        problem_end(&p, solver);
       }
   }
 }
@@ -99,7 +93,7 @@ static void updates(karst_context *context)
       worst = fmax(worst, problem_solve(&p, solver).reason > 0 ? error_of(&p) : INFINITY);
     }
     tap_ok(worst < 1e-9, "three updates, scale %s (%.1e)", scales[s], worst);
-    finish(&p, solver);
+    problem_end(&p, solver);
   }
 }
 
@@ -131,7 +125,7 @@ static void singular_row_is_the_callers(karst_context *context)
     tap_ok(result.reason == KARST_SINGULAR_BLOCK && result.block_row == BAD && first == 0.5 && result.iterations == 0,
            "%s: %s", settings[i][1], karst_solver_explain(solver));
     tap_ok(strstr(karst_solver_explain(solver), "block row 3 ") != NULL, "the explanation names the singular row");
-    finish(&p, solver);
+    problem_end(&p, solver);
   }
 }
 
@@ -156,7 +150,7 @@ static void out_of_turn(karst_context *context)
   tap_ok(karst_solver_solve(solver, p.b, p.x, NULL) == KARST_ERROR_ARGUMENT, "a NULL result is refused");
   karst_vector_destroy(wrong);
   karst_solver_destroy(NULL);
-  finish(&p, solver);
+  problem_end(&p, solver);
 }
 
 /* Norms whose squares underflow or overflow must not look like convergence. */
@@ -179,7 +173,7 @@ static void out_of_range(karst_context *context)
     karst_result result; /* of a solve that starts from the last solution */
     tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
     tap_ok(result.residual == 0 || result.reason < 0, "b = 0 is not out of range");
-    finish(&p, solver);
+    problem_end(&p, solver);
   }
 }
 
@@ -204,7 +198,7 @@ static void explanations_are_fresh(karst_context *context)
   tap_ok(result.reason == KARST_NOT_FINITE && strstr(karst_solver_explain(solver), "in the matrix, block row 0"),
          "a NaN in A: %s", karst_solver_explain(solver));
   free(value);
-  finish(&p, solver);
+  problem_end(&p, solver);
 }
 
 static karst_decision count_iterations(void *user, int iteration, double residual)
@@ -225,7 +219,7 @@ static void monitor_counts_through(karst_context *context)
   const karst_result result = problem_solve(&p, solver);
   tap_ok(last == result.iterations && result.reason > 0, "the monitor sees iterations 0 to %d: %d", result.iterations,
          last);
-  finish(&p, solver);
+  problem_end(&p, solver);
 }
 
 static void information(karst_context *context)
@@ -238,7 +232,7 @@ static void information(karst_context *context)
   const double lower = tap_solver_number(solver, "levels_lower"), upper = tap_solver_number(solver, "levels_upper");
   tap_ok(lower > 0 && lower <= 40 && upper > 0, "level sets are counted");
   tap_ok(info.memory > 8 * karst_entries(p.A), "memory is reported");
-  finish(&p, solver);
+  problem_end(&p, solver);
 }
 
 int main(void)

@@ -12,13 +12,6 @@ static inline karst_solver *set_up(const struct problem *p, const char *const (*
   return solver;
 }
 
-/* Destroys a problem and its solver. */
-static inline void finish(struct problem *p, karst_solver *solver)
-{
-  karst_solver_destroy(solver);
-  problem_destroy(p);
-}
-
 /* Whether the choice of auto contains this text. */
 static inline bool chooses(const karst_solver *solver, const char *words)
 {

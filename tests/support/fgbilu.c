@@ -113,8 +113,7 @@ double *fgbilu_block(const struct fgbilu_system *s, karst_index i, karst_index j
 
 karst_precond *fgbilu_make(karst_context *context, const char *style, const char *pivoting, const karst_matrix *A)
 {
-  tap_settings options;
-  options = settings_for(NULL, "fgbilu");
+  tap_settings options = settings_for(NULL, "fgbilu");
   options.fgbilu_style = style;
   options.pivoting = pivoting;
   return precond_of(context, &options, A);

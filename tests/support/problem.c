@@ -30,6 +30,12 @@ void problem_destroy(struct problem *p)
   karst_vector_destroy(p->x);
 }
 
+void problem_end(struct problem *p, karst_solver *solver)
+{
+  karst_solver_destroy(solver);
+  problem_destroy(p);
+}
+
 karst_solver *problem_solver(const struct problem *p, const tap_settings *settings)
 {
   return solver_set_up(p->context, settings, p->A);
@@ -325,5 +331,5 @@ double largest_difference(int64_t n, const double *x, const double *y) { return 
 double relative_difference(int64_t n, const double *x, const double *y)
 {
   const double size = largest(n, y, NULL), difference = largest(n, x, y);
-  return size > 0 ? difference / size : difference;
+  return difference / size;
 }

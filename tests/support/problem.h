@@ -19,6 +19,7 @@ struct problem {
 struct problem problem_of(karst_context *context, karst_matrix *A, uint64_t seed);
 struct problem problem_from(karst_context *context, const char *spec, int block, uint64_t seed);
 void problem_destroy(struct problem *p);
+void problem_end(struct problem *p, karst_solver *solver); /* destroys the solver too */
 
 /* A solver of the problem, set up. */
 karst_solver *problem_solver(const struct problem *p, const tap_settings *settings);
@@ -86,7 +87,7 @@ double *applied_to_random(const karst_precond *M, uint64_t seed, double **r);
 /* The error of M^-1 r for a random r, relative to the solution with M in dense form, which is lost. dense: [n n] */
 double applied_error(const karst_precond *M, double *dense);
 
-/* The largest |x_i - y_i|, and that over the largest |y_i|; NaN if there is one in x or y. */
+/* The largest |x_i - y_i|, and that over the largest |y_i|, which is NaN if y is 0; NaN if there is one in x or y. */
 double largest_difference(int64_t n, const double *x, const double *y);
 double relative_difference(int64_t n, const double *x, const double *y);
 
