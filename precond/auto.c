@@ -17,10 +17,9 @@ static const char *learn_name(size_t i)
 
 static karst_status setup(karst_precond *p)
 {
-  return karst_fail(
-      p->context, KARST_ERROR_OPTION,
-      "auto chooses for a whole solver and cannot be used inside another preconditioner: name another one "
-      "there");
+  return karst_fail(p->context, KARST_ERROR_OPTION,
+                    "auto chooses for a whole solver and cannot be used inside another preconditioner: name another "
+                    "one there");
 }
 
 static void destroy(karst_precond *p) { (void)p; /* setup has made nothing */ }
@@ -39,9 +38,8 @@ static const karst_option auto_rows[] = {
      "within the iterations allowed. If the iterations have doubled or halved, neighbouring levels are tried again. An "
      "update that changes the choice orders and analyses again and holds both choices meanwhile; if there is no memory "
      "for that, the choice stays. time does the same with measured seconds, so that runs may differ in their bits. "
-     "With "
-     "no, solves are not compared: an update chooses and allocates again only if the values are refused, and goes "
-     "back after one solve."},
+     "With no, solves are not compared: an update chooses and allocates again only if the values are refused, and "
+     "goes back after one solve."},
     {0},
 };
 
@@ -55,9 +53,10 @@ const struct karst_precond_ops karst_precond_auto = {
     .details =
         "Set-up decides by rules, from up to 400 block rows: how much level 1 would fill, the block size, "
         "the number of block rows, the solver, and whether the rows are a diffusion on a grid of two dimensions. "
-        "Options that are given are kept: an ordering rules out rrb, and level, trisolve, trisolve-sweeps, shift or "
-        "modified leave only iluk. It cannot be used inside another preconditioner; karst_precond_create chooses once, "
-        "without an ordering. auto_choice and auto_reason in the report say what was chosen and why.",
+        "Options that are given are kept: an ordering other than natural rules out rrb, and level, trisolve, "
+        "trisolve-sweeps, shift or modified leave only iluk. It cannot be used inside another preconditioner; "
+        "karst_precond_create chooses once, without an ordering. auto_choice and auto_reason in the report say what "
+        "was chosen and why.",
     .options = rows,
     .settings = sizeof(struct settings),
     .setup = setup,

@@ -131,9 +131,8 @@ static const karst_option stage_rows[] = {
     {"first", KARST_OPTION_PRECOND, false, offsetof(struct settings, stage[0]), NULL, 0, "jacobi",
      "first stage of two-stage, with options first.level and so on",
      "Any preconditioner except auto may be used here. Its own options begin with first and a point, such as "
-     "first.level, first.shift or, if it is two-stage itself, first.second.level. Their defaults do not depend on the "
-     "options "
-     "without the prefix: first.level is 0 also with level 2. Preconditioners can be nested 4 deep."},
+     "first.level, first.shift or, if it is two-stage itself, first.second.level. Their defaults do not depend on "
+     "the options without the prefix: first.level is 0 also with level 2. Preconditioners can be nested 4 deep."},
     {"second", KARST_OPTION_PRECOND, false, offsetof(struct settings, stage[1]), NULL, 0, "iluk",
      "second stage of two-stage, with options second.level and so on",
      "It is like first, and its own options begin with second and a point."},

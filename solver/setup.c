@@ -228,8 +228,8 @@ static karst_status set_up(karst_solver *solver, const karst_matrix *A, const ka
 /* The choices of auto for a matrix. The ordering auto sets chosen and order alone. */
 struct choice {
   karst_auto automatic;
-  karst_options
-      *options; /* those of the chosen rung; NULL: the preconditioner is not auto, the solver's options stay */
+  /* Those of the chosen rung; NULL: the preconditioner is not auto, and the solver's options stay. */
+  karst_options *options;
   karst_methods chosen;
   karst_order_choice order;
 };

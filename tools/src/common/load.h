@@ -7,10 +7,9 @@
 
 /* A matrix as the options of the commands ask for it. */
 struct tool_request {
-  const char *name; /* a file if one exists, else NAME:SIZES from the gallery */
-  int block;        /* 0: the file header's block size or the problem's own */
-  bool
-      stored_triangle; /* the triangle that a symmetric file stores is the whole matrix: files that the library reads */
+  const char *name;     /* a file if one exists, else NAME:SIZES from the gallery */
+  int block;            /* 0: the file header's block size or the problem's own */
+  bool stored_triangle; /* the triangle that a symmetric file stores is all of it: files that the library reads */
   bool negate, insert_diagonal;
 };
 /* *rhs, unless rhs is NULL: the right-hand side that comes with the matrix, or NULL. *inserted: the number of blocks of

@@ -63,8 +63,7 @@ static bool hint_for_input(const struct hint_case *solve, const struct hint_fact
     return write_hint(
         hint,
         "there is no solution: row %lld (counted from 0) is all zeros, but its right-hand side is %.4g: set "
-        "that to 0, as "
-        "--rhs Aones does, or put a number on the diagonal",
+        "that to 0, as --rhs Aones does, or put a number on the diagonal",
         (long long)facts->unsolvable, facts->unsolvable_b);
   if (solve->stored && facts->empty > 0 && hint_is_lower(solve->A))
     return write_hint(
