@@ -101,10 +101,11 @@ else
   [ "$(head -c 5 "$scratch/page.pdf")" = %PDF- ]
   check $? 'the page prints'
 fi
-touch "$scratch/again/times-9.svg" "$scratch/again/times-.svg"
-"$program" report "$scratch/again" && [ ! -e "$scratch/again/times-9.svg" ] && rm "$scratch/again/times-.svg" &&
+touch "$scratch/again/times-9.svg" "$scratch/again/times-10.svg"
+echo "<img src='times-9.svg' alt=''>" >>"$scratch/again/index.html"
+"$program" report "$scratch/again" && [ ! -e "$scratch/again/times-9.svg" ] && rm "$scratch/again/times-10.svg" &&
   diff -r "$scratch/report" "$scratch/again"
-check $? 'pictures of an older report that the page does not show are removed, and no others'
+check $? 'pictures that only the older page shows are removed, and no others'
 (trap '' XFSZ && ulimit -f 2 && "$program" report "$scratch/full") 2>"$scratch/error"
 [ $? = 2 ] && [ "$(wc -l <"$scratch/error")" = 1 ] && grep -q '^test_compare_table: .*/full/' "$scratch/error"
 check $? 'a full disk is an error of one sentence'

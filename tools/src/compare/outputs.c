@@ -51,15 +51,6 @@ static int check_cases(struct output *output, const struct compare_cases *cases)
   return status;
 }
 
-static int check_options(struct output *output)
-{
-  const char *path;
-  int status = TOOL_GO_ON;
-  for (size_t i = 0; status == TOOL_GO_ON && (path = tool_options_path(i)); i++)
-    status = refuse(output, "--options", path);
-  return status;
-}
-
 static bool is_file(const char *path) { return path && strcmp(path, "-") != 0; }
 
 int compare_check_outputs(const struct compare_settings *settings, const struct compare_cases *cases)
@@ -74,7 +65,6 @@ int compare_check_outputs(const struct compare_settings *settings, const struct 
     return tool_fail(TOOL_FAILED, "--results and --plan name the same file, %s", settings->plan);
   struct output results = {"results", settings->results, false};
   if (!settings->tables_only) status = check_cases(&results, cases);
-  if (status == TOOL_GO_ON && !settings->tables_only) status = check_options(&results);
   for (size_t i = 0; i < count && status == TOOL_GO_ON; i++) {
     standard += !output[i].folder && output[i].path && !is_file(output[i].path);
     if (!output[i].path || (!output[i].folder && !is_file(output[i].path))) continue;
@@ -83,7 +73,6 @@ int compare_check_outputs(const struct compare_settings *settings, const struct 
     for (size_t k = 0; k < i && status == TOOL_GO_ON; k++)
       if (is_file(output[k].path)) status = refuse(&output[i], "another table", output[k].path);
     if (status == TOOL_GO_ON) status = check_cases(&output[i], cases);
-    if (status == TOOL_GO_ON) status = check_options(&output[i]);
     if (status != TOOL_GO_ON) continue;
     status = output[i].folder ? compare_report_check(output[i].path) : tool_check_output(output[i].path);
   }

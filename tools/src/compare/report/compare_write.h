@@ -183,7 +183,9 @@ int compare_draw(enum compare_picture picture, const struct compare_table *table
 /* folder.c: begins the title of a page, by which the program knows one of its own. */
 #define COMPARE_OWN_TITLE "<title>Comparison of "
 bool compare_is_folder(const char *path);
-/* Removes the pictures of an older report that are not among the names " a.svg b.svg ". */
-void compare_remove_others(const char *folder, const char *names);
+/* Returns the text of the folder's page, "" without one. The caller frees it; NULL: no memory. */
+char *compare_read_page(const char *folder);
+/* Removes the pictures of an older page that are not among the names " a.svg b.svg ". */
+void compare_remove_others(const char *folder, const char *older, const char *names);
 
 #endif

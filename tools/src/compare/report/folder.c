@@ -6,7 +6,9 @@
 #include "tools/src/compare/report/compare_write.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,7 +24,7 @@ static bool is_own(const char *page)
 {
   char text[256];
   FILE *file = fopen(page, "rb");
-  if (!file) return true;
+  if (!file) return errno == ENOENT;
   text[fread(text, 1, sizeof text - 1, file)] = '\0';
   fclose(file);
   return strstr(text, COMPARE_OWN_TITLE) != NULL;
@@ -62,24 +64,25 @@ int compare_report_check(const char *folder)
   return tool_check_output(folder);
 }
 
-/* Whether a report may have a picture of this name, as profile.svg or times-3.svg. */
-static bool is_picture(const char *name)
+char *compare_read_page(const char *folder)
 {
-  for (int p = 0; p < COMPARE_PICTURES; p++) {
-    const size_t length = strlen(compare_pictures[p].name);
-    if (strncmp(name, compare_pictures[p].name, length) != 0) continue;
-    const bool numbered = p >= COMPARE_OF_MATRIX && name[length] == '-';
-    const size_t digits = numbered ? strspn(name + length + 1, "0123456789") : 0;
-    if ((digits > 0) == (p >= COMPARE_OF_MATRIX) && strcmp(name + length + numbered + digits, ".svg") == 0) return true;
-  }
-  return false;
+  char *text = NULL;
+  size_t size = 0;
+  FILE *file = fopen(compare_text("%s/index.html", folder), "r");
+  if (!file) return strdup("");
+  if (getdelim(&text, &size, '\0', file) < 0 && text) *text = '\0';
+  fclose(file);
+  return text;
 }
 
-void compare_remove_others(const char *folder, const char *names)
+void compare_remove_others(const char *folder, const char *older, const char *names)
 {
   DIR *directory = opendir(folder);
-  for (struct dirent *entry; directory && (entry = readdir(directory));)
-    if (is_picture(entry->d_name) && !strstr(names, compare_text(" %s ", entry->d_name)))
-      unlinkat(dirfd(directory), entry->d_name, 0);
+  for (struct dirent *entry; directory && (entry = readdir(directory));) {
+    const char *name = entry->d_name;
+    if (tool_ends_in(name, ".svg") && strstr(older, compare_text("<img src='%s'", name)) &&
+        !strstr(names, compare_text(" %s ", name)))
+      unlinkat(dirfd(directory), name, 0);
+  }
   if (directory) closedir(directory);
 }

@@ -38,8 +38,8 @@ static void print_origin(FILE *file, const struct compare_table *table)
   compare_dates(table, &first, &last);
   print_between(file, "Karst ", versions == 1 ? version : "of several versions", " on ");
   print_between(file, "", hosts == 1 ? host : "several hosts", ", ");
-  fprintf(file, "%.10s", first);
-  if (strncmp(first, last, 10) != 0) fprintf(file, " to %.10s", last);
+  print_between(file, "", compare_text("%.10s", first), "");
+  if (strncmp(first, last, 10) != 0) print_between(file, " to ", compare_text("%.10s", last), "");
   fputs(".\n", file);
 }
 

@@ -256,19 +256,20 @@ static int print_page(const struct page *page)
 /* Writes the page into a file without a name, and copies it to index.html once all pictures are there. */
 static int write_page(const struct compare_table *table, const char *folder)
 {
-  char *names = NULL;
+  char *older = compare_read_page(folder), *names = NULL;
   size_t size;
   const char *path = compare_text("%s/index.html", folder);
   const struct page page = {table, folder, tmpfile(), open_memstream(&names, &size)};
-  int status = page.names ? TOOL_GO_ON : tool_fail_memory("the report");
+  int status = older && page.names ? TOOL_GO_ON : tool_fail_memory("the report");
   if (!page.file) status = tool_fail(TOOL_FAILED, "cannot create a temporary file for the report: %s", strerror(errno));
   if (status == TOOL_GO_ON) status = print_page(&page);
   if (status == TOOL_GO_ON && (fflush(page.file) != 0 || ferror(page.file)))
     status = tool_fail(TOOL_FAILED, "%s: cannot write the temporary file for the page; is the disk full?", path);
   if (status == TOOL_GO_ON) status = tool_write_whole(page.file, path);
-  if (page.names && fclose(page.names) == 0 && status == TOOL_GO_ON) compare_remove_others(folder, names);
+  if (page.names && fclose(page.names) == 0 && status == TOOL_GO_ON) compare_remove_others(folder, older, names);
   if (page.file) fclose(page.file);
   free(names);
+  free(older);
   return status;
 }
 
