@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Draws the line again unless it was drawn less than a tenth of a second ago. */
@@ -83,7 +84,12 @@ int watch_open(struct watch *watch, karst_context *context, bool quiet, const ch
   *watch = (struct watch){.quiet = quiet, .terminal = isatty(STDERR_FILENO) != 0, .history_path = history};
   tool_curve_begin(&watch->record.curve, TOOL_CURVE_ROOM);
   karst_context_set_message(context, receive, watch);
-  return history && strcmp(history, "-") != 0 ? tool_check_output(history) : TOOL_GO_ON;
+  if (!history || strcmp(history, "-") == 0) return TOOL_GO_ON;
+  const int status = tool_check_output(history);
+  struct stat file;
+  /* A pipe is opened now, so that its reader ends with this process. */
+  if (status == TOOL_GO_ON && stat(history, &file) == 0 && S_ISFIFO(file.st_mode)) open_history(watch);
+  return status;
 }
 
 int watch_close_history(struct watch *watch)
