@@ -71,15 +71,11 @@ static void test_compare(void)
          "results do not overwrite the right-hand side beside the matrix");
   expect(CLI_RUN("compare", "poisson2d:2x1", "--rhs", rhs, "--results", rhs), "compare", rhs, vector,
          "results do not overwrite a right-hand side that is named");
-  const char *options = scratch_file("options.txt", "level 1\n"), *perm = scratch_file("perm.txt", "1 2 3 4");
+  const char *perm = scratch_file("perm.txt", "1 2 3 4");
   char problem[600];
   snprintf(problem, sizeof problem, "blackoil:2x2x1,perm=%s", perm);
   expect(CLI_RUN("compare", problem, "--results", perm), "compare", perm, "1 2 3 4",
          "results do not overwrite a file of a problem");
-  expect(CLI_RUN("compare", matrix, "--options", options, "--results", options), "compare", options, "level 1\n",
-         "results do not overwrite a file of options");
-  expect(CLI_RUN("compare", matrix, "--options", options, "--results", results, "--csv", options), "compare", options,
-         "level 1\n", "a table does not overwrite a file of options");
   const struct cli_run *run = CLI_RUN("compare", matrix, "--results", results, "--quiet", "--csv", "/dev/null");
   tap_ok(run->status == 0 && access(results, F_OK) == 0, "a batch writes its results");
   expect(CLI_RUN("compare", "--tables-only", "--results", results, "--csv", matrix), "compare", matrix, tiny,

@@ -228,8 +228,12 @@ static bool with_solves(const bench_settings *settings) { return settings->solve
 
 static int check(karst_context *context, bench_settings *settings)
 {
+  karst_options *options;
+  karst_status status = karst_options_create(context, &options);
+  if (!status) status = karst_options_set(options, "solver", settings->solves);
+  karst_options_destroy(options);
   if (settings->rtol == 0) settings->rtol = 1e-6;
-  return bench_order_parse(context, settings);
+  return status ? tool_fail_library(context, status) : bench_order_parse(context, settings);
 }
 
 const struct bench_mode bench_solves_mode = {
