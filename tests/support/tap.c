@@ -64,18 +64,20 @@ void tap_skip_all(const char *why)
   exit(0);
 }
 
-static void remove_scratch(void)
+static void remove_folder(const char *folder)
 {
-  DIR *directory = opendir(scratch_directory);
+  DIR *directory = opendir(folder);
   char path[512];
   if (!directory) return;
   for (struct dirent *entry; (entry = readdir(directory));) {
-    snprintf(path, sizeof path, "%s/%s", scratch_directory, entry->d_name);
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && unlink(path) != 0) rmdir(path);
+    snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && unlink(path) != 0) remove_folder(path);
   }
   closedir(directory);
-  rmdir(scratch_directory);
+  rmdir(folder);
 }
+
+static void remove_scratch(void) { remove_folder(scratch_directory); }
 
 int tap_done(void)
 {
