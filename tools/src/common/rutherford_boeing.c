@@ -156,7 +156,7 @@ static int check_sizes(const char *path)
   fclose(file);
   if (!third || sscanf(line, "%3s %lld %lld %lld", type, &rows, &columns, &entries) != 4) return TOOL_GO_ON;
   long long most = (long long)info.st_size / 2;
-  if (rows - (1 << 20) <= most && columns <= most && entries <= most) return TOOL_GO_ON;
+  if (rows <= most + (1 << 20) && columns <= most && entries <= most) return TOOL_GO_ON;
   return tool_fail(TOOL_FAILED, "%s, line 3: %lld rows, %lld columns and %lld entries do not fit %lld bytes", path,
                    rows, columns, entries, (long long)info.st_size);
 }
