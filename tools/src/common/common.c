@@ -159,6 +159,23 @@ int tool_fail_memory(const char *what)
   return failed;
 }
 
+char *tool_format(const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = vsnprintf(NULL, 0, format, arguments);
+  va_end(arguments);
+  char *text = length < 0 ? NULL : malloc((size_t)length + 1);
+  if (!text) {
+    tool_fail_memory("a text");
+    return NULL;
+  }
+  va_start(arguments, format);
+  vsnprintf(text, (size_t)length + 1, format, arguments);
+  va_end(arguments);
+  return text;
+}
+
 void tool_message(void *user, karst_message_kind kind, const char *text)
 {
   (void)user;

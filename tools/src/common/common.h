@@ -38,6 +38,8 @@ int tool_fail_library(const karst_context *context, karst_status status);
 /* The same with the name of a file or matrix before the sentence. */
 int tool_fail_about(const karst_context *context, karst_status status, const char *name);
 int tool_fail_memory(const char *what);
+/* A text made by printf, which the caller frees; NULL after a reported error. */
+char *tool_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Later errors begin with the place, such as a file and its line, until it is NULL. The caller keeps the string. */
 void tool_place(const char *place);
 

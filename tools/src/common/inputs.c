@@ -3,7 +3,6 @@
 #include "tools/src/common/inputs.h"
 
 #include "tools/src/common/beside.h"
-#include "tools/src/common/text.h"
 #include "support/path.h"
 
 #include <stdio.h>

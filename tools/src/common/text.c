@@ -1,7 +1,6 @@
 /* text.c - makes names safe to print; see text.h. UTF-8 is checked as in RFC 3629: no overlong forms, no surrogates,
  * nothing beyond U+10FFFF. */
 #include "tools/src/common/text.h"
-#include "tools/src/common/common.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -127,21 +126,4 @@ void tool_append(char *text, size_t size, const char *format, ...)
   va_start(arguments, format);
   vsnprintf(text + used, size - used, format, arguments);
   va_end(arguments);
-}
-
-char *tool_format(const char *format, ...)
-{
-  va_list arguments;
-  va_start(arguments, format);
-  const int length = vsnprintf(NULL, 0, format, arguments);
-  va_end(arguments);
-  char *text = length < 0 ? NULL : malloc((size_t)length + 1);
-  if (!text) {
-    tool_fail_memory("a text");
-    return NULL;
-  }
-  va_start(arguments, format);
-  vsnprintf(text, (size_t)length + 1, format, arguments);
-  va_end(arguments);
-  return text;
 }

@@ -36,8 +36,6 @@ void tool_print_number_member(const char *key, double number);
 /* Prints a number on standard output, a dash where it is not finite. */
 void tool_print_number(int width, int digits, double number);
 
-/* A text made by printf, which the caller frees; NULL after a reported error. */
-char *tool_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Appends to a text in a place of size bytes as much as fits. */
 void tool_append(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -92,7 +92,7 @@ int compare_speed_ups(struct compare_table *table);
 
 /* What a column of this number is called in CSV and JSON. */
 const char *compare_number_name(enum compare_number number);
-/* The dimension of this name, with '-' and '_' equal, or the number of dimensions. */
+/* dimension.c: the dimension of this name, with '-' and '_' equal, or the number of dimensions. */
 size_t compare_find_dimension(const struct compare_table *table, const char *name);
 bool compare_same_value(const char *a, const char *b);
 /* Whether the dimension is where a case runs, device or threads, and not what is done. */
@@ -100,7 +100,7 @@ bool compare_is_place(const struct compare_dimension *dimension);
 /* Whether two cases do the same on any matrix: all values are equal, including where they run. */
 bool compare_same_method(const struct compare_table *table, const struct compare_row *a, const struct compare_row *b);
 
-/* text.c: memory of zeros, and a text made by printf, which live until compare_free: a table and all that is written of
+/* room.c: memory of zeros, and a text made by printf, which live until compare_free: a table and all that is written of
  * it. Without memory the program ends with a sentence; rows are on the disk. */
 void *compare_room(size_t count, size_t size);
 const char *compare_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
