@@ -1,6 +1,5 @@
 /* solve.c - runs a case by the command solve: finds the command and makes its arguments. */
 #include "tools/src/compare/compare.h"
-#include "tools/src/common/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
