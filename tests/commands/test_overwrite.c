@@ -5,6 +5,7 @@
 
 #include "tests/support/commands.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,6 +39,18 @@ static void test_solve(void)
   tap_ok(CLI_RUN("solve", "poisson2d:4x4", "--quiet", "--history", old)->status == 0 &&
              strcmp(file_text(old), "an older history\n") != 0,
          "the history of the next solve replaces it");
+  const char *pipe = scratch_path("pipe");
+  char names[64] = "";
+  remove(pipe);
+  if (mkfifo(pipe, 0600) != 0) {
+    tap_skip("the scratch folder takes no pipes", "a pipe for the history");
+  } else {
+    const int reader = open(pipe, O_RDONLY | O_NONBLOCK);
+    const bool failed = CLI_RUN("solve", "/nowhere/m.mtx", "--history", pipe)->status == 2;
+    tap_ok(failed && read(reader, names, sizeof names - 1) > 0 && strncmp(names, "iteration", 9) == 0,
+           "the reader of a pipe ends if the matrix cannot be read");
+    close(reader);
+  }
   const char *first = scratch_file("first.txt", "level 1\n"), *second = scratch_file("second.txt", "quiet\n");
   expect(CLI_RUN("solve", "poisson2d:4x4", "--options", first, "--options", second, "--solution", first), "solve",
          first, "level 1\n", "a file of options stays, even the first of two");
