@@ -2,12 +2,12 @@
  * the values move within their memory. */
 #include "lib/grid/grid.h"
 
-#include "lib/base/search.h"
-
 /* Returns the number of blocks of block row i before its diagonal. */
 static karst_index before_diagonal(const karst_matrix *A, karst_index i)
 {
-  return karst_lower_bound(A->column, A->row_start[i], A->row_start[i + 1], i) - A->row_start[i];
+  karst_index k = A->row_start[i];
+  while (k < A->row_start[i + 1] && A->column[k] < i) k++;
+  return k - A->row_start[i];
 }
 
 /* Returns whether the block of block row i after the first count ones is its diagonal block. */
