@@ -1,0 +1,171 @@
+/* amg_kernels.h - the typed kernel table of algebraic multigrid, for matrices of one unknown a cell. Every backend has
+ * an instance; the CPU's is the reference that others are tested against.
+ *
+ * Level 0 is the caller's matrix, level l + 1 is R A P with R = P^T, and the last level is solved by a dense inverse.
+ * precond/amg/hierarchy.c makes the levels from these kernels, and precond/amg/cycle.c writes a cycle as a list of
+ * steps that every backend runs. Rectangular matrices exist only here.
+ *
+ * All arrays are device memory of the backend, which also releases them. Values of levels are float if single, else
+ * double. Kernels that return a number wait for the device. Every sum has an order that depends only on the matrix. */
+#ifndef KARST_LIB_BACKEND_AMG_KERNELS_H
+#define KARST_LIB_BACKEND_AMG_KERNELS_H
+
+#include "lib/matrix/matrix.h"
+
+enum {
+  KARST_AMG_LEVELS = 25, /* at most, with the finest and the coarsest */
+  KARST_AMG_DENSE = 512, /* most rows that are inverted */
+  KARST_AMG_LONG = 512,  /* a row of more entries is long: it stays on the next level, and no other row is
+                           * interpolated through it */
+  KARST_AMG_VECTORS = 4  /* of a level, numbered as in karst_amg_step */
+};
+
+/* A sparse matrix of scalars, row by row, columns ascending. */
+typedef struct karst_amg_matrix {
+  karst_index rows, columns;
+  int64_t entries;
+  karst_index longest;    /* entries of the longest row */
+  karst_index *row_start; /* [rows + 1] */
+  karst_index *column;    /* [entries] */
+  void *value;            /* [entries] float or double */
+  bool borrows;           /* the pattern belongs to another matrix */
+} karst_amg_matrix;
+
+/* Which rows of a level make the next one. */
+typedef struct karst_amg_splitting {
+  karst_index coarse; /* rows of the next level */
+  karst_index *place; /* [rows] the row of the next level that a row becomes, or whose aggregate it is in; -1: none */
+  unsigned char *strong; /* [entries] 1 for a strong coupling; NULL for aggregates */
+  int rounds;            /* of the parallel algorithm */
+} karst_amg_splitting;
+
+/* C = A B on a pattern that is found once. slot has, for each product a_ik b_kj in the order of k and then j, the number
+ * of c_ij in row i of C, in slot_size bytes: 1 if no row of C has more than 256 entries, else 2 or 4. */
+typedef struct karst_amg_product {
+  karst_amg_matrix C;
+  int64_t products;
+  int64_t *first; /* [rows + 1] the products before each row */
+  void *slot;     /* [products] */
+  int slot_size;
+} karst_amg_product;
+
+typedef struct karst_amg_level {
+  karst_amg_matrix A; /* of level 0: the pattern is the caller's matrix's. Of others: product.C of the level before */
+  karst_amg_matrix P; /* [rows of A x rows of the next level]; no rows on the last level */
+  karst_amg_matrix R; /* its transpose */
+  karst_amg_product AP, RAP;
+  void *weight;                    /* [rows] of the smoother: 1 / d_i, or 0 where d_i is 0 */
+  void *vector[KARST_AMG_VECTORS]; /* [rows] each; the last one only for chebyshev */
+} karst_amg_level;
+
+typedef enum karst_amg_action {
+  KARST_AMG_FIRST,    /* y = factor D^-1 f, the first sweep from 0 */
+  KARST_AMG_SWEEP,    /* y = x + factor D^-1 (f - A x) */
+  KARST_AMG_MOMENTUM, /* d = keep d + factor D^-1 (f - A x), y = x + d. Number x = 0 here means that x is zero: d =
+                       * factor D^-1 f, y = d */
+  KARST_AMG_RESIDUAL, /* y = f - A x */
+  KARST_AMG_RESTRICT, /* f of the next level = R x */
+  KARST_AMG_PROLONG,  /* y = y + factor P x, with x of the next level */
+  KARST_AMG_INVERT    /* y = A^-1 f by the dense inverse of the last level */
+} karst_amg_action;
+
+/* A step of a cycle. x and y: numbers of vectors of the level. 0 is the right-hand side f, 3 is d; y differs from x
+ * except where it is updated in place. */
+typedef struct karst_amg_step {
+  karst_amg_action action;
+  int level;
+  int x, y;
+  double factor, keep;
+} karst_amg_step;
+
+/* The outcome of new values. */
+typedef struct karst_amg_outcome {
+  karst_reason reason;   /* KARST_SOUND, KARST_NOT_FINITE, or KARST_SINGULAR_BLOCK for a row of level 0 that is 0 */
+  karst_index block_row; /* of level 0, or -1 */
+  karst_index pinned;    /* unknowns of the last level that the others determine up to rounding, as in a system with a
+                          * null space: the inverse leaves them 0 */
+} karst_amg_outcome;
+
+typedef struct karst_amg {
+  bool single;
+  bool l1;    /* d_i = a_ii + sign(a_ii) sum |a_ij|; else d_i = a_ii */
+  int levels; /* at least 1 */
+  karst_amg_level level[KARST_AMG_LEVELS];
+  void *inverse; /* [rows * rows] of the last level, column by column; NULL: it has no INVERT step */
+  const karst_amg_step *step;
+  int steps;
+  int result;          /* the vector of level 0 that has the result of the steps */
+  void *plan;          /* the backend's own */
+  int64_t plan_memory; /* its bytes, with the inverse, the weights and the vectors */
+} karst_amg;
+
+/* The choice of strong couplings and of interpolation. */
+typedef struct karst_amg_rule {
+  double strength;  /* theta: -a_ij >= theta max_k -a_ik, signs relative to that of a_ii */
+  int most_entries; /* of a row of P */
+} karst_amg_rule;
+
+struct karst_amg_kernels {
+  /* Starts a hierarchy with amg->single and l1 set: level 0 without values, on the pattern of A, b = 1. After a failure
+   * of any kernel destroy releases what was taken; destroy accepts a hierarchy of zeros. */
+  karst_status (*begin)(karst_context *context, const karst_matrix *A, karst_amg *amg);
+  void (*destroy)(karst_context *context, karst_amg *amg);
+
+  /* Takes the values of A into level 0, divided by a power of two near the largest one, so that float holds them.
+   * outcome: NOT_FINITE, or a row of zeros. */
+  karst_status (*load)(karst_context *context, const karst_matrix *A, karst_amg *amg, karst_amg_outcome *outcome);
+
+  /* Splits the rows of a level by PMIS (De Sterck, Yang, Heys 2006): strong couplings, the measure |S^T_i| + hash(i) in
+   * [0, 1), and rounds in which the rows whose measure exceeds those of all undecided strong neighbours become C, and
+   * those that depend strongly on a C row become F. A row without strong couplings in its row becomes F at once. place
+   * is >= 0 for C rows, which keep their order. */
+  karst_status (*split)(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
+                        const karst_amg_rule *rule, karst_amg_splitting *splitting);
+  /* Makes P by extended+i interpolation (De Sterck, Falgout, Nolting, Yang 2008). Of a row the most_entries largest
+   * entries stay, scaled so that its sum does. A row without strong couplings has no entry. */
+  karst_status (*interpolate)(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
+                              const karst_amg_rule *rule, const karst_amg_splitting *splitting, karst_amg_matrix *P);
+  /* Pairs rows for aggregates: in each round every free row points at its strongest free neighbour by the weight
+   * (|a_ij| + |a_ji|) / max(|a_ii|, |a_jj|), ties by hash, and two that point at each other are a pair. Rows left over
+   * join the pair of their strongest neighbour, or stay alone. Rows without strong couplings get place -1. Aggregates
+   * are numbered in the order of their first rows. */
+  karst_status (*match)(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
+                        const karst_amg_rule *rule, karst_amg_splitting *splitting);
+  /* place = next[place], where place is not -1, so that pairs of pairs become aggregates. */
+  void (*compose)(karst_context *context, karst_index rows, karst_amg_splitting *splitting,
+                  const karst_amg_splitting *next);
+  /* P has a 1 in the column place of each row. */
+  karst_status (*aggregate)(karst_context *context, const karst_amg *amg, karst_index rows,
+                            const karst_amg_splitting *splitting, karst_amg_matrix *P);
+  void (*release_splitting)(karst_context *context, karst_amg_splitting *splitting);
+
+  /* R = P^T with its values. */
+  karst_status (*transpose)(karst_context *context, const karst_amg *amg, const karst_amg_matrix *P,
+                            karst_amg_matrix *R);
+  /* Finds the pattern and the slots of C = A B, and takes its memory. */
+  karst_status (*plan_product)(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
+                               const karst_amg_matrix *B, karst_amg_product *product);
+  /* Computes the values of C. Allocates nothing. */
+  void (*multiply)(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A, const karst_amg_matrix *B,
+                   const karst_amg_product *product);
+  /* Releases the columns alone: the values of a product A P are found by their slots, once R (A P) is planned. */
+  void (*release_columns)(karst_context *context, karst_amg_matrix *matrix);
+  void (*release_matrix)(karst_context *context, karst_amg_matrix *matrix);
+  void (*release_product)(karst_context *context, karst_amg_product *product);
+
+  /* Takes the memory of the weights, the vectors and, if the last level has at most KARST_AMG_DENSE rows, its inverse,
+   * and prepares to run amg->step. All levels and the steps are there. */
+  karst_status (*finish)(karst_context *context, karst_amg *amg);
+  /* Computes the weights of all levels and the inverse of the last one by elimination with pivoting. Allocates nothing.
+   * A pivot below rows * epsilon of the levels' precision times the size of its column is pinned. */
+  karst_status (*weigh)(karst_context *context, karst_amg *amg, karst_amg_outcome *outcome);
+  /* z = M^-1 r: the right-hand side of level 0 is r divided by a power of two near its largest element, so that float
+   * holds it; then the steps; then z. r, z: [rows], and they do not overlap. */
+  void (*apply)(karst_context *context, const karst_amg *amg, const double *r, double *z);
+
+  /* Copies an array of a level to the host, for tests and for --view. */
+  karst_status (*fetch)(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A, karst_index *row_start,
+                        karst_index *column, double *value);
+};
+
+#endif

@@ -1,0 +1,70 @@
+/* cpr_kernels.h - the typed kernel table of the constrained pressure residual method: from a matrix A of b-by-b blocks
+ * it makes the pressure matrix A_p = W^T A E, where E has the pressure of each cell and W combines the b equations of
+ * each cell with the cell's weights w_i. Every backend has an instance; the CPU's is the reference. */
+#ifndef KARST_LIB_BACKEND_CPR_KERNELS_H
+#define KARST_LIB_BACKEND_CPR_KERNELS_H
+
+#include "lib/matrix/matrix.h"
+
+/* How the weights of a cell i are made; p: the pressure unknown. Weights are divided by their largest absolute value. */
+typedef enum karst_cpr_weights {
+  KARST_CPR_COLUMN_SUM,  /* w_i = C_i^-T e_p, C_i = sum_j A_ji over the blocks of column i: fluxes cancel in the sum,
+                          * and what the cell stores is left, so they are true-IMPES weights */
+  KARST_CPR_QUASI_IMPES, /* w_i = A_ii^-T e_p */
+  KARST_CPR_TRUE_IMPES,  /* w_i = S_i^-T e_p, S_i the caller's derivatives of what the cell stores */
+  KARST_CPR_ROW_SUM,     /* w_i = (1, ..., 1) */
+  KARST_CPR_GIVEN        /* the caller's weights, as they are */
+} karst_cpr_weights;
+
+/* Cells with an exception, counted. */
+typedef struct karst_cpr_outcome {
+  karst_reason reason;   /* KARST_SOUND, or KARST_NOT_FINITE: an entry of A, or a given weight */
+  karst_index block_row; /* the first such block row, or -1 */
+  int64_t guarded;       /* cells whose block is singular, or whose w_i^T A_ii e_p is not positive: quasi-IMPES weights
+                          * took the place of column-sum or true-IMPES ones */
+  int64_t singular;      /* cells whose A_ii is singular too, or not used before: w_i = e_p */
+  int64_t empty;         /* cells whose row of A_p is zero; it gets a 1 on its diagonal */
+} karst_cpr_outcome;
+
+typedef struct karst_cpr {
+  karst_index rows; /* cells */
+  int block_size;
+  int pressure;   /* the number of the pressure among the unknowns of a cell, from 0; set by the caller */
+  double *weight; /* [b*rows] device memory */
+  float *column;  /* [b*blocks] column p of each block of A, rounded, device memory: half of A's bytes or less to
+                   * subtract A E z_p */
+  void *plan;     /* the backend's own, such as the blocks of each block column */
+  int64_t memory; /* bytes of all arrays */
+} karst_cpr;
+
+struct karst_cpr_kernels {
+  /* Takes all memory for matrices on the pattern of A, whose blocks all have a diagonal one, and finds the blocks of
+   * each block column; the pattern need not be symmetric. After a failure plan_destroy releases what was taken; it also
+   * accepts zeros. */
+  karst_status (*plan)(karst_context *context, const karst_matrix *A, karst_cpr *cpr);
+  void (*plan_destroy)(karst_context *context, karst_cpr *cpr);
+  /* mixed[c], c < b: the cells in which quasi-IMPES weights for the unknown c, row c of A_ii^-1, have entries of both
+   * signs; entries below 1e-12 of the largest have no sign. *cells: those whose A_ii is not singular. Waits for the
+   * device. It may take work space. */
+  karst_status (*count_mixed)(karst_context *context, const karst_matrix *A, const karst_cpr *cpr, int64_t *mixed,
+                              int64_t *cells);
+  /* Computes the weights. given: the storage blocks [b*b*rows] for true-IMPES, the weights [b*rows] for given, device
+   * memory; else NULL. Sets outcome->guarded and ->singular, and the reason. Waits for the device. Allocates nothing. */
+  karst_status (*weigh)(karst_context *context, const karst_matrix *A, karst_cpr_weights weights, const double *given,
+                        karst_cpr *cpr, karst_cpr_outcome *outcome);
+  /* Computes A_p, of block size 1 on the pattern of A, and column. With sweeps > 0 it then balances rows of A_p: sweeps
+   * times s_i = sqrt(s_i sum_j |a_ji| s_j / sum_j |a_ij|) from s = 1, all at once; rows of A_p and weights are
+   * multiplied by s. Sets outcome->empty, and the reason if an entry of A_p is not finite. Waits for the device.
+   * Allocates nothing. */
+  karst_status (*pressure)(karst_context *context, const karst_matrix *A, int sweeps, karst_cpr *cpr,
+                           karst_matrix *pressure, karst_cpr_outcome *outcome);
+  /* r_p = W^T r; r [b*rows], r_p [rows] */
+  void (*restrict_residual)(karst_context *context, const karst_cpr *cpr, const double *r, double *r_p);
+  /* s = r - A E z_p, with the rounded columns of A; z_p [rows], r and s [b*rows] */
+  void (*subtract)(karst_context *context, const karst_matrix *A, const karst_cpr *cpr, const double *r,
+                   const double *z_p, double *s);
+  /* z = z + E z_p */
+  void (*prolong)(karst_context *context, const karst_cpr *cpr, const double *z_p, double *z);
+};
+
+#endif
