@@ -153,6 +153,7 @@ karst_status karst_precond_prepare_with(const struct karst_precond_ops *ops, con
   p->A = A;
   p->block_row = -1;
   p->generation = -1;
+  p->due = ops->choose != NULL;
   p->analysis = karst_precond_analysis_hold(analysis);
   karst_count_object(p->context, 1);
   status = karst_settings_create(p->context, options, ops->options, ops->settings, &p->settings);
@@ -189,16 +190,38 @@ void karst_precond_destroy(karst_precond *precond)
   karst_count_object(context, -1);
 }
 
+static void clear_outcome(karst_precond *p)
+{
+  p->reason = KARST_SOUND;
+  p->block_row = -1;
+  p->explanation[0] = '\0';
+}
+
+karst_status karst_precond_choose(karst_precond *p)
+{
+  const double begin = karst_clock();
+  clear_outcome(p);
+  if (!p->due) return KARST_SUCCESS;
+  p->generation = -1; /* there are no factors until an update succeeds */
+  const karst_status status = karst_precond_run_choose(p);
+  p->due = status || p->reason != KARST_SOUND;
+  p->time_choose = karst_clock() - begin;
+  return status;
+}
+
+void karst_precond_solved(karst_precond *p, int iterations)
+{
+  if (p->ops->solved) p->ops->solved(p, iterations);
+}
+
 karst_status karst_precond_update(karst_precond *precond)
 {
-  double begin = karst_clock();
   if (!precond) return KARST_ERROR_ARGUMENT;
-  precond->reason = KARST_SOUND;
-  precond->block_row = -1;
-  precond->explanation[0] = '\0';
   karst_report_begin_update(&precond->report);
-  precond->generation = -1; /* there are no factors until the update succeeds */
-  karst_status status = karst_precond_run_update(precond);
+  precond->generation = -1;
+  karst_status status = karst_precond_choose(precond);
+  const double begin = karst_clock();
+  if (!status && precond->reason == KARST_SOUND) status = karst_precond_run_update(precond);
   if (!status) precond->generation = precond->A->generation;
   precond->time_factor = karst_clock() - begin;
   return status;
@@ -233,7 +256,7 @@ karst_status karst_precond_get_info(const karst_precond *precond, karst_solver_i
       .factor_entries = precond->factor_entries,
       .fill = entries > 0 ? (double)precond->factor_entries / (double)entries : 0,
       .memory = precond->memory,
-      .time_symbolic = precond->time_symbolic,
+      .time_symbolic = precond->time_symbolic + precond->time_choose,
       .time_factor = precond->time_factor,
   };
   return KARST_SUCCESS;

@@ -58,6 +58,7 @@ struct karst_precond_ops {
   const char *details; /* as in karst_option, like help */
   bool needs_diagonal; /* every block row must have its diagonal block */
   bool needs_grid;     /* every block must join cells with a common face, of the matrix's grid or one that is found */
+  bool sums_equations; /* it combines the caller's equations, so scaled ones are refused */
   bool for_symmetric;  /* warns of values that are not symmetric; the method itself checks the pattern */
   const karst_option *const *options; /* lists of rows, NULL after the last; or NULL */
   size_t settings;                    /* bytes that the rows fill */
@@ -66,7 +67,8 @@ struct karst_precond_ops {
   int by_tiles;       /* for a method without an option trisolve: the largest block size for which its sweeps on a GPU
                        * use the tiles of an ordering; 0: never */
   bool fetches;       /* the method calls karst_matrix_fetch_pattern when it needs the pattern; else set-up does */
-  bool shares_matrix; /* the preconditioners of the rows of kind KARST_OPTION_PRECOND are for the same matrix */
+  bool shares_matrix; /* the preconditioners of the rows of kind KARST_OPTION_PRECOND are for the same matrix, or for
+                       * one with the same pattern and grid */
   const karst_precond_method *registered; /* the caller's method behind it, or NULL */
 
   /* Makes the shareable half of set-up, which depends only on the pattern of p's matrix and the settings, into
@@ -80,6 +82,10 @@ struct karst_precond_ops {
   /* The pattern half: structure, schedules, memory, without looking at values. Sets data and the info of p, and puts
    * named values. If it fails, destroy releases what it allocated. */
   karst_status (*setup)(karst_precond *p);
+  /* Structure that depends on values, such as the levels of multigrid; NULL: none does. It runs before the first update,
+   * and before a later one if due is set by then. It may allocate, and reports an outcome as update does, which does
+   * not run then. */
+  karst_status (*choose)(karst_precond *p);
   /* The numeric half, for the first and for new values; allocates nothing. A singular block or a NaN is not an error:
    * p->reason and p->block_row report it. Named values of the last update are removed before. */
   karst_status (*update)(karst_precond *p);
@@ -87,6 +93,8 @@ struct karst_precond_ops {
    * succeed. A registered method may wait or fail. If it fails, it has given karst_fail a sentence, z is invalid, and
    * the current solve ends with its status. */
   karst_status (*apply)(const karst_precond *p, const double *r, double *z);
+  /* Takes note of the iterations of a solve with the last update, and may set due; NULL: they do not matter. */
+  void (*solved)(karst_precond *p, int iterations);
   /* Accepts what a failed setup left. */
   void (*destroy)(karst_precond *p);
   const struct karst_reduction *reduction; /* NULL: no exact elimination */
@@ -119,6 +127,7 @@ struct karst_precond {
   const void *settings;  /* values of the rows of ops->options; NULL without rows */
   int64_t generation;    /* of A's values at the last update, -1 if it failed */
   bool begun;            /* setup was called, so destroy must be called */
+  bool due;              /* the next update runs choose first */
   void *data;            /* the method's own */
   bool varies;           /* set by setup: M^-1 is not the same linear operator in each apply */
   bool calls_registered; /* set by setup: an apply calls a registered method, which may wait or fail */
@@ -130,8 +139,8 @@ struct karst_precond {
   int64_t memory;        /* bytes held */
   karst_traffic traffic; /* setup sets these two */
   karst_waits waits;
-  double time_symbolic, time_factor; /* seconds of the last setup and update */
-  karst_report report;               /* further values of the method, filled by karst_precond_put */
+  double time_symbolic, time_choose, time_factor; /* seconds of the last setup, choose and update */
+  karst_report report;                            /* further values of the method, filled by karst_precond_put */
 };
 
 /* A registered method: the library's view of it, and the caller's struct. */
@@ -194,8 +203,14 @@ void karst_precond_analysis_release(karst_precond_analysis *analysis);
 
 /* Run the functions of ops, each timed while the context is profiled. */
 karst_status karst_precond_run_setup(karst_precond *p);
+karst_status karst_precond_run_choose(karst_precond *p);
 karst_status karst_precond_run_update(karst_precond *p);
 karst_status karst_precond_run_apply(const karst_precond *p, const double *r, double *z);
+
+/* Runs ops->choose if it is due; karst_precond_update does too. A preconditioner with stages calls it for them. */
+karst_status karst_precond_choose(karst_precond *p);
+/* Reports the iterations of a solve. */
+void karst_precond_solved(karst_precond *p, int iterations);
 
 /* Finds the first block row of the factored matrix with a value that is not finite, or -1. */
 karst_status karst_precond_find_not_finite(const karst_precond *precond, karst_index *block_row);

@@ -17,6 +17,15 @@ karst_status karst_precond_run_setup(karst_precond *p)
   return status;
 }
 
+karst_status karst_precond_run_choose(karst_precond *p)
+{
+  karst_timing timing;
+  begin(p, "precond choose", 0, &timing);
+  const karst_status status = p->ops->choose(p);
+  karst_profile_end(&timing);
+  return status;
+}
+
 karst_status karst_precond_run_update(karst_precond *p)
 {
   karst_timing timing;

@@ -1,0 +1,80 @@
+/* stages.c - see stages.h. */
+#include "precond/stages.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *const karst_stage_names[KARST_STAGES] = {"first", "second"};
+
+karst_status karst_stage_make(karst_precond *p, int i, const karst_options *options, const karst_matrix *A,
+                              karst_precond **stage)
+{
+  const struct karst_precond_ops *ops;
+  karst_status status = karst_precond_chosen(p->context, options, &ops);
+  if (status) return status;
+  karst_notify(p->context, KARST_MESSAGE_PHASE, "symbolic (%s stage: %s)", karst_stage_names[i], ops->name);
+  status = karst_precond_prepare(ops, options, A, stage);
+  if (status) return status;
+  p->varies = p->varies || (*stage)->varies;
+  p->calls_registered = p->calls_registered || (*stage)->calls_registered;
+  p->due = p->due || (*stage)->due;
+  return KARST_SUCCESS;
+}
+
+static void take_outcome(karst_precond *p, const karst_precond *stage)
+{
+  p->reason = stage->reason;
+  p->block_row = stage->block_row;
+  memcpy(p->explanation, stage->explanation, sizeof p->explanation);
+}
+
+karst_status karst_stage_choose(karst_precond *p, karst_precond *stage)
+{
+  const karst_status status = karst_precond_choose(stage);
+  take_outcome(p, stage);
+  return status;
+}
+
+static karst_status report_stage(karst_precond *p, int i, const karst_precond *stage)
+{
+  char name[2 * KARST_REPORT_NAME];
+  karst_value value;
+  karst_status status = KARST_SUCCESS;
+  for (size_t n = 0; !status && karst_report_get(&stage->report, n, &value) && p->report.count < KARST_REPORT_VALUES;
+       n++) {
+    const int length = snprintf(name, sizeof name, "%s_%s", karst_stage_names[i], value.name);
+    value.name = name;
+    if (length < KARST_REPORT_NAME) status = karst_report_put(p->context, &p->report, &value);
+  }
+  return status;
+}
+
+karst_status karst_stage_update(karst_precond *p, int i, karst_precond *stage)
+{
+  const karst_status status = karst_precond_update(stage);
+  take_outcome(p, stage);
+  return status ? status : report_stage(p, i, stage);
+}
+
+void karst_stages_count(karst_precond *p, karst_precond *const stage[KARST_STAGES], int64_t own)
+{
+  p->factor_entries = 0;
+  p->memory = own;
+  for (int i = 0; i < KARST_STAGES; i++) {
+    p->factor_entries += stage[i]->factor_entries;
+    p->memory += stage[i]->memory;
+  }
+}
+
+void karst_stages_solved(karst_precond *p, karst_precond *const stage[KARST_STAGES], int iterations)
+{
+  for (int i = 0; i < KARST_STAGES; i++) {
+    karst_precond_solved(stage[i], iterations);
+    p->due = p->due || stage[i]->due;
+  }
+}
+
+void karst_stages_destroy(karst_precond *const stage[KARST_STAGES])
+{
+  for (int i = 0; i < KARST_STAGES; i++) karst_precond_destroy(stage[i]);
+}

@@ -1,0 +1,31 @@
+/* stages.h - preconditioners inside a preconditioner, its stages. */
+#ifndef KARST_PRECOND_STAGES_H
+#define KARST_PRECOND_STAGES_H
+
+#include "lib/method/precond.h"
+
+enum { KARST_STAGES = 2 };
+
+/* Their names among the options and in reports: first and second. */
+extern const char *const karst_stage_names[KARST_STAGES];
+
+/* Makes stage number i of p for the matrix A from its set of options, without values. */
+karst_status karst_stage_make(karst_precond *p, int i, const karst_options *options, const karst_matrix *A,
+                              karst_precond **stage);
+
+/* Runs a stage's choose if it is due, or its update, and takes over an outcome that is not sound. update also reports
+ * the values of the stage as first_NAME or second_NAME, as far as the report has room; names of nested stages that are
+ * too long are left out. */
+karst_status karst_stage_choose(karst_precond *p, karst_precond *stage);
+karst_status karst_stage_update(karst_precond *p, int i, karst_precond *stage);
+
+/* Sets the entries and the memory of p to the sums over its stages and own bytes. A registered stage may allocate in
+ * its first update. */
+void karst_stages_count(karst_precond *p, karst_precond *const stage[KARST_STAGES], int64_t own);
+
+/* Passes on the iterations of a solve. */
+void karst_stages_solved(karst_precond *p, karst_precond *const stage[KARST_STAGES], int iterations);
+
+void karst_stages_destroy(karst_precond *const stage[KARST_STAGES]);
+
+#endif
