@@ -3,6 +3,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/grid/grid.h"
+#include "lib/matrix/cell_values.h"
 
 #include <string.h>
 
@@ -100,6 +101,8 @@ karst_status karst_system_update(karst_system *s)
   if (follows_caller(s)) s->fingerprint = fingerprint(s);
   backend->gather(s->context, (karst_index)karst_matrix_blocks(A), A->block_size * A->block_size,
                   s->ordered->permuted.device_source, A->value, s->copy->value);
+  status = karst_matrix_permute_cells(A, s->ordered->device_permutation, s->copy);
+  if (status) return status;
   if (s->diagonal_scale) {
     backend->diagonal_scale(s->context, s->copy, s->diagonal, s->diagonal_scale);
     backend->scale_symmetric(s->context, s->copy, s->diagonal_scale);

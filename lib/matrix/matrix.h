@@ -29,6 +29,10 @@ struct karst_matrix {
   double *adopted;       /* the array from karst_allocate that is value and belongs to the matrix, else NULL */
   karst_grid grid;       /* owns its map, from karst_allocate, unless the map is borrowed */
   bool borrows_cells;
+  struct {
+    double *storage; /* [b*b*block_rows] derivatives of what each cell stores, device memory; NULL: not given */
+    double *weights; /* [b*block_rows] of the equations of each cell, device memory; NULL: not given */
+  } cells;
   const struct karst_tiling *tiling; /* tiles that sort its block rows and outlive it; NULL: no tiles */
   int64_t undiagonal; /* 1 + the first block row without its diagonal block, 1 + block_rows if there is no such row; 0:
                        * not known yet. Read and written atomically, because threads share matrices */
@@ -75,6 +79,10 @@ karst_status karst_matrix_adopt_pattern(karst_context *context, karst_index bloc
                                         karst_index *row_start, karst_index *column, karst_matrix **pattern);
 karst_status karst_matrix_adopt_permuted(const karst_matrix *A, karst_permuted *permuted, karst_matrix **pattern);
 karst_status karst_matrix_on_pattern(const karst_matrix *pattern, int64_t rows_unpadded, karst_matrix **matrix);
+
+/* Makes a matrix of another block size with undefined values on the pattern of A, which outlives it, with A's grid and
+ * tiles. */
+karst_status karst_matrix_on_blocks_of(const karst_matrix *A, int block_size, karst_matrix **matrix);
 
 /* Each of these gives values to a matrix with a pattern only: undefined ones in memory of the backend; a copy of an
  * array; the caller's array, to which the matrix refers; or the adopted array, which is released if value is a copy of

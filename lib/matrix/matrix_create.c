@@ -1,6 +1,7 @@
 /* matrix_create.c - makes block CSR matrices from a pattern. matrix_pattern.c checks patterns, matrix_values.c has the
  * values, and matrix_product.c the products. */
-#include "lib/matrix/matrix.h"
+#include "lib/grid/grid.h"
+#include "lib/matrix/cell_values.h"
 
 #include <string.h>
 
@@ -110,19 +111,37 @@ karst_status karst_matrix_adopt_permuted(const karst_matrix *A, karst_permuted *
   return keep_or_destroy(status, pattern);
 }
 
-karst_status karst_matrix_on_pattern(const karst_matrix *pattern, int64_t rows_unpadded, karst_matrix **matrix)
+/* Makes a matrix that borrows a pattern, with undefined values. */
+static karst_status borrow_pattern(const karst_matrix *pattern, int block_size, int64_t rows_unpadded,
+                                   karst_matrix **matrix)
 {
-  karst_status status = make(pattern->context, pattern->block_rows, pattern->block_size, rows_unpadded, matrix);
+  karst_status status = make(pattern->context, pattern->block_rows, block_size, rows_unpadded, matrix);
   if (status) return status;
-  (*matrix)->entries = pattern->entries;
   (*matrix)->blocks = pattern->blocks;
+  (*matrix)->entries = karst_entries(*matrix);
   (*matrix)->row_start = pattern->row_start;
   (*matrix)->column = pattern->column;
   (*matrix)->device_row_start = pattern->device_row_start;
   (*matrix)->device_column = pattern->device_column;
-  (*matrix)->shape = pattern;
+  (*matrix)->shape = pattern->shape ? pattern->shape : pattern; /* the owner */
   inherit_rows(pattern, *matrix);
   return keep_or_destroy(karst_matrix_own_values(*matrix), matrix);
+}
+
+karst_status karst_matrix_on_pattern(const karst_matrix *pattern, int64_t rows_unpadded, karst_matrix **matrix)
+{
+  karst_status status = borrow_pattern(pattern, pattern->block_size, rows_unpadded, matrix);
+  if (!status) (*matrix)->entries = pattern->entries;
+  return status;
+}
+
+karst_status karst_matrix_on_blocks_of(const karst_matrix *A, int block_size, karst_matrix **matrix)
+{
+  const karst_layout layout = {A->block_rows, block_size};
+  karst_status status = borrow_pattern(A, block_size, karst_layout_scalars(layout), matrix);
+  if (status) return status;
+  (*matrix)->tiling = A->tiling;
+  return keep_or_destroy(karst_matrix_copy_grid(A, NULL, *matrix), matrix);
 }
 
 static karst_status check_sizes(karst_context *context, karst_index block_rows, int block_size,
@@ -215,6 +234,7 @@ void karst_matrix_destroy(karst_matrix *matrix)
   }
   karst_matrix_release_values(matrix);
   karst_matrix_forget_grid(matrix);
+  karst_matrix_forget_cells(matrix);
   if (matrix->owns_pattern) {
     karst_release(context, matrix->row_start);
     karst_release(context, matrix->column);
