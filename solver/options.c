@@ -64,20 +64,44 @@ static void append(struct found *found, const karst_option *row)
   found->used += (size_t)snprintf(found->name + found->used, room, "%s%s", found->used ? "." : "", row->name);
 }
 
-/* Finds the option of a name, whose parts are rows of preconditioners, each inside the one before, and a last row. */
-static bool find_option(const karst_context *context, const char *name, struct found *found)
+static const struct karst_precond_ops *chosen_precond(const karst_options *options)
 {
+  karst_methods methods;
+  karst_methods_read(options, &methods);
+  return karst_precond_at(karst_options_context(options), (size_t)methods.precond);
+}
+
+/* Returns the preconditioner that is chosen for the first length characters of a whole name, such as "first" or
+ * "first.second", else the default of row, the last of these. */
+static const struct karst_precond_ops *find_inner(const karst_options *options, const char *name, size_t length,
+                                                  const karst_option *row)
+{
+  char whole[KARST_OPTION_NAME_SIZE + sizeof ".precond"];
+  snprintf(whole, sizeof whole, "%.*s.precond", (int)length, name);
+  const char *chosen = karst_options_find(options, whole);
+  return karst_precond_find(karst_options_context(options), chosen ? chosen : row->default_value);
+}
+
+/* Finds the option of a name, whose parts are rows of preconditioners, each inside the one before, and a last row. Rows
+ * of the methods that options choose come first, because rows of one name may have different defaults; options may be
+ * NULL. */
+static bool find_option(const karst_context *context, const karst_options *options, const char *name,
+                        struct found *found)
+{
+  const struct karst_precond_ops *ops = options ? chosen_precond(options) : NULL;
   const karst_option *outer = NULL, *row;
   *found = (struct found){.used = 0};
   for (;; found->depth++, outer = row) {
     const char *point = strchr(name, '.');
     const size_t length = point ? (size_t)(point - name) : strlen(name);
-    row = outer ? find_inner_row(context, name, length) : find_row(context, name, length, 0, SIZE_MAX);
+    row = ops ? find_in(ops->options, name, length) : NULL;
+    if (!row) row = outer ? find_inner_row(context, name, length) : find_row(context, name, length, 0, SIZE_MAX);
     const bool inside = row && row->kind == KARST_OPTION_PRECOND;
     found->too_deep = inside && found->depth == KARST_OPTION_DEPTH;
     if (!row || (point && !inside) || found->too_deep) return false;
     append(found, row);
     if (!point) break;
+    ops = options ? find_inner(options, found->name, found->used, row) : NULL;
     name = point + 1;
   }
   if (row->kind == KARST_OPTION_PRECOND) {
@@ -136,7 +160,7 @@ const char *karst_options_method(const karst_context *context, const char *optio
 /* Reports an unknown option; found: how far find_option came. */
 static karst_status fail_unknown(karst_context *context, const char *name, const struct found *found)
 {
-  char names[380], word[KARST_WORD_SIZE];
+  char names[800], word[KARST_WORD_SIZE];
   size_t used = 0;
   const karst_option *row, *near = NULL;
   const char *last = strrchr(name, '.') ? strrchr(name, '.') + 1 : name;
@@ -180,7 +204,7 @@ karst_status karst_options_set(karst_options *options, const char *name, const c
                                                                           : name   ? "the option's value"
                                                                                    : "the option's name");
   karst_context *context = karst_options_context(options);
-  if (!find_option(context, name, &found)) return fail_unknown(context, name, &found);
+  if (!find_option(context, NULL, name, &found)) return fail_unknown(context, name, &found);
   karst_status status = check_value(context, &found, value, &meaning);
   return status ? status : karst_options_put(options, found.name, value, &meaning);
 }
@@ -233,22 +257,11 @@ karst_status karst_options_get(const karst_options *options, const char *name, c
                                                                           : name   ? "the place for the value"
                                                                                    : "the option's name");
   struct found found;
-  if (!find_option(karst_options_context(options), name, &found))
+  if (!find_option(karst_options_context(options), options, name, &found))
     return fail_unknown(karst_options_context(options), name, &found);
   const char *given = karst_options_find(options, found.name);
   *value = given ? given : found.default_value;
   return KARST_SUCCESS;
-}
-
-/* Returns the preconditioner that is chosen for the first length characters of a whole name, such as "first" or
- * "first.second", else the default of row, the last of these. */
-static const struct karst_precond_ops *find_inner(const karst_options *options, const char *name, size_t length,
-                                                  const karst_option *row)
-{
-  char whole[KARST_OPTION_NAME_SIZE + sizeof ".precond"];
-  snprintf(whole, sizeof whole, "%.*s.precond", (int)length, name);
-  const char *chosen = karst_options_find(options, whole);
-  return karst_precond_find(karst_options_context(options), chosen ? chosen : row->default_value);
 }
 
 int karst_options_used(const karst_options *options, const char *name)
@@ -256,18 +269,18 @@ int karst_options_used(const karst_options *options, const char *name)
   struct found found;
   karst_methods methods;
   const karst_context *context = options ? karst_options_context(options) : NULL;
-  if (!options || !name || !find_option(context, name, &found)) return 0;
+  if (!options || !name || !find_option(context, options, name, &found)) return 0;
   karst_methods_read(options, &methods);
-  const struct karst_precond_ops *ops = karst_precond_at(context, (size_t)methods.precond);
+  const struct karst_precond_ops *ops = chosen_precond(options);
   const char *part = found.name, *point = strchr(part, '.');
   if (!point && (find_in(karst_methods_rows_of(context, 0), part, strlen(part)) ||
                  find_in(karst_krylov_table[methods.solver]->options, part, strlen(part)) ||
                  find_in(karst_ordering_table[methods.ordering]->options, part, strlen(part))))
     return 1;
   for (; ops && point; part = point + 1, point = strchr(part, '.')) {
-    const size_t length = (size_t)(point - part);
-    if (!find_in(ops->options, part, length)) return 0;
-    ops = find_inner(options, found.name, (size_t)(point - found.name), find_inner_row(context, part, length));
+    const karst_option *row = find_in(ops->options, part, (size_t)(point - part));
+    if (!row) return 0;
+    ops = find_inner(options, found.name, (size_t)(point - found.name), row);
   }
   if (part != found.name && strcmp(part, "precond") == 0) return 1;
   return ops && find_in(ops->options, part, strlen(part));

@@ -151,6 +151,11 @@ static karst_status make_system(karst_solver *solver, const karst_matrix *A, con
   if (!status) status = karst_order_find_needs(context, precond, solver->options, &needs);
   if (!status) ordering.distance = needs.distance;
   if (!status && ordering.ops->compute) status = karst_precond_check_order(precond, solver->options, A);
+  if (!status && precond->sums_equations && scale != KARST_SCALE_NONE)
+    status = karst_fail(context, KARST_ERROR_OPTION,
+                        "%s combines the equations of a cell as the simulator scaled them: it does not allow scale, "
+                        "but has cpr-balance",
+                        precond->name);
   if (!status && precond->for_symmetric && scale == KARST_SCALE_BLOCK)
     karst_notify(context, KARST_MESSAGE_WARNING,
                  "%s is for symmetric matrices, and block scaling makes them unsymmetric", precond->name);

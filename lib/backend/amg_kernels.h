@@ -61,8 +61,8 @@ typedef struct karst_amg_level {
 typedef enum karst_amg_action {
   KARST_AMG_FIRST,    /* y = factor D^-1 f, the first sweep from 0 */
   KARST_AMG_SWEEP,    /* y = x + factor D^-1 (f - A x) */
-  KARST_AMG_MOMENTUM, /* d = keep d + factor D^-1 (f - A x), y = x + d. Number x = 0 here means that x is zero: d =
-                       * factor D^-1 f, y = d */
+  KARST_AMG_MOMENTUM, /* d = keep d + factor D^-1 (f - A x), y = x + d; keep = 0: d is not read. Number x = 0 here
+                       * means that x is zero: d = factor D^-1 f, y = d */
   KARST_AMG_RESIDUAL, /* y = f - A x */
   KARST_AMG_RESTRICT, /* f of the next level = R x */
   KARST_AMG_PROLONG,  /* y = y + factor P x, with x of the next level */

@@ -33,7 +33,7 @@ struct karst_context {
   char device_text[128];
   pthread_mutex_t failing; /* held while a sentence is written: calls in several threads may fail at once */
   unsigned last_failure;   /* how many sentences were written; the last one's place is that modulo KARST_SENTENCES */
-  char sentence[KARST_SENTENCES][512];
+  char sentence[KARST_SENTENCES][1024];
 };
 
 /* Counts an object that was made (1) or destroyed (-1). Several threads may call it at once. */

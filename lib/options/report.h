@@ -5,7 +5,7 @@
 #include "lib/base/context.h"
 
 /* The most values of a report, and the bytes of their texts with the terminating zero. karst.h names the limits. */
-enum { KARST_REPORT_VALUES = 32, KARST_REPORT_NAME = 48, KARST_REPORT_UNIT = 24, KARST_REPORT_TEXT = 96 };
+enum { KARST_REPORT_VALUES = 64, KARST_REPORT_NAME = 48, KARST_REPORT_UNIT = 24, KARST_REPORT_TEXT = 96 };
 
 /* A value and its texts. The pointers in value lead into the arrays beside it, so a filled report must not move. */
 struct karst_report_entry {

@@ -315,7 +315,7 @@ static void errors(karst_context *context)
                strstr(karst_context_error(context), "block row 1 "),
            "%s names the row without a diagonal", options.precond);
   }
-  options.precond = "amg";
+  options.precond = "multigrid";
   tap_ok(tap_precond_create(context, &options, A, &P) == KARST_ERROR_OPTION && !P, "an unknown name is refused");
   tap_ok(karst_precond_create(context, NULL, NULL, &P) == KARST_ERROR_ARGUMENT && !P, "a NULL matrix is refused");
   karst_matrix_destroy(A);

@@ -280,15 +280,15 @@ static void limits(karst_context *context)
 {
   karst_matrix *A = one_row(context);
   karst_precond *P = reporter(context, A, KARST_REPORT_VALUES);
-  refused(context, karst_precond_put(P, "more", "", 1), "no room for the value more: a method reports at most 32",
-          "value 33");
+  refused(context, karst_precond_put(P, "more", "", 1), "no room for the value more: a method reports at most 64",
+          "value 65");
   tap_need(context, karst_precond_put(P, "setup_31", "", -5), "put");
   tap_ok(tap_precond_number(P, "setup_31") == -5 && tap_precond_number(P, "more") == -1,
          "a value of a full report is replaced");
   refused(context, karst_precond_update(P), "no room for the value updates", "an update with one more value");
   karst_precond_destroy(P);
   plan.in_setup = KARST_REPORT_VALUES + 1;
-  refused(context, karst_precond_prepare(&ops, NULL, A, &P), "no room for the value setup_32",
+  refused(context, karst_precond_prepare(&ops, NULL, A, &P), "no room for the value setup_64",
           "a setup with one value more");
   karst_matrix_destroy(A);
 }

@@ -1,0 +1,279 @@
+/* amg.c - algebraic multigrid as a preconditioner of matrices with one unknown a cell: z is one cycle from zero for
+ * A z = r, with the same number of sweeps on every level before and after the coarser ones, so it is a fixed linear
+ * operator, and a symmetric one if A is. hierarchy.c makes the levels, cycle.c the steps. */
+#include "precond/amg/amg.h"
+
+#include <stdio.h>
+
+struct state {
+  karst_amg amg; /* levels = 0: none */
+  karst_amg_step *step;
+  karst_amg_settings settings; /* resolved */
+  bool fresh;                  /* choose has computed the levels for the values that update is for */
+  bool stalled;
+  int updates;   /* since the hierarchy was made */
+  int reference; /* iterations of the first solve with it, -1: none yet */
+  int rebuilds;
+};
+
+static const struct karst_amg_kernels *kernels_of(const karst_precond *p) { return p->context->backend->amg; }
+
+static karst_amg_settings resolve(const karst_amg_settings *given)
+{
+  karst_amg_settings settings = *given;
+  const bool aggregates = settings.coarsening == KARST_AMG_AGGREGATION;
+  if (settings.strength == 0) settings.strength = 0.25;
+  if (settings.cycle == KARST_AMG_CYCLE_AUTO) settings.cycle = aggregates ? KARST_AMG_W : KARST_AMG_V;
+  if (settings.smoother == KARST_AMG_SMOOTHER_AUTO)
+    settings.smoother = aggregates ? KARST_AMG_JACOBI : KARST_AMG_L1_JACOBI;
+  if (settings.omega == 0) settings.omega = settings.smoother == KARST_AMG_JACOBI ? 2.0 / 3 : 1.5;
+  if (settings.over_correction == 0) settings.over_correction = aggregates ? 1.5 : 1;
+  return settings;
+}
+
+static karst_status check_settings(karst_context *context, const karst_amg_settings *settings)
+{
+  if (settings->levels > KARST_AMG_LEVELS)
+    return karst_fail(context, KARST_ERROR_OPTION, "amg-levels %d is out of range: at most %d", settings->levels,
+                      KARST_AMG_LEVELS);
+  if (settings->strength > 1)
+    return karst_fail(context, KARST_ERROR_OPTION, "amg-strength %g is out of range: at most 1", settings->strength);
+  if (settings->coarse_rows > KARST_AMG_DENSE)
+    return karst_fail(context, KARST_ERROR_OPTION, "amg-coarse-rows %d is out of range: at most %d",
+                      settings->coarse_rows, KARST_AMG_DENSE);
+  return KARST_SUCCESS;
+}
+
+static karst_status setup(karst_precond *p)
+{
+  struct state *state;
+  if (!kernels_of(p))
+    return karst_fail(p->context, KARST_ERROR_NOT_BUILT, "amg is not available on %s", p->context->backend->name);
+  if (p->A->block_size != 1)
+    return karst_fail(p->context, KARST_ERROR_MATRIX,
+                      "amg is for one unknown a cell, but the block size is %d: cpr uses it for the pressures",
+                      p->A->block_size);
+  karst_status status = check_settings(p->context, p->settings);
+  if (!status) status = karst_allocate_zero(p->context, &state, 1, sizeof *state, "multigrid");
+  if (status) return status;
+  state->settings = resolve(p->settings);
+  state->rebuilds = -1;
+  p->data = state;
+  return KARST_SUCCESS;
+}
+
+static void clear(const karst_precond *p, struct state *state)
+{
+  kernels_of(p)->destroy(p->context, &state->amg);
+  karst_release(p->context, state->step);
+  state->step = NULL;
+  state->amg =
+      (karst_amg){.single = state->settings.precision == 0, .l1 = state->settings.smoother != KARST_AMG_JACOBI};
+}
+
+static void take_outcome(karst_precond *p, const karst_amg_outcome *outcome)
+{
+  p->reason = outcome->reason;
+  p->block_row = outcome->block_row;
+  if (outcome->reason == KARST_SINGULAR_BLOCK)
+    snprintf(p->explanation, sizeof p->explanation, "all entries of the row are zero");
+}
+
+static void warn_of_rest(const karst_precond *p, const struct state *state)
+{
+  const karst_index rows = state->amg.level[state->amg.levels - 1].A.rows;
+  if (rows <= KARST_AMG_DENSE) return;
+  karst_notify(p->context, KARST_MESSAGE_WARNING,
+               "amg: coarsening ended at level %d with %lld rows, because the next level would have %s; they are "
+               "smoothed, not solved",
+               state->amg.levels - 1, (long long)rows, state->stalled ? "about as many" : "passed amg-levels");
+}
+
+static karst_status choose(karst_precond *p)
+{
+  struct state *state = p->data;
+  karst_amg_outcome outcome = {KARST_SOUND, -1, 0};
+  clear(p, state);
+  karst_status status = karst_amg_build(p->context, p->A, &state->settings, &state->amg, &outcome, &state->stalled);
+  take_outcome(p, &outcome);
+  if (!status && outcome.reason == KARST_SOUND) {
+    status = karst_amg_make_cycle(p->context, &state->settings, &state->amg);
+    if (!status) status = kernels_of(p)->finish(p->context, &state->amg);
+  }
+  if (status || outcome.reason != KARST_SOUND) {
+    clear(p, state);
+    return status;
+  }
+  const karst_amg_sums sums = karst_amg_add_up(&state->amg);
+  p->factor_entries = sums.entries;
+  p->memory = sums.memory;
+  p->traffic.apply = sums.traffic;
+  state->fresh = true;
+  state->updates = 0;
+  state->reference = -1;
+  state->rebuilds++;
+  warn_of_rest(p, state);
+  return KARST_SUCCESS;
+}
+
+static karst_status report_levels(karst_precond *p, const karst_amg *amg)
+{
+  char name[KARST_REPORT_NAME], text[KARST_REPORT_TEXT];
+  karst_status status = KARST_SUCCESS;
+  for (int l = 0; l < amg->levels && !status; l++) {
+    const karst_amg_matrix *A = &amg->level[l].A;
+    snprintf(name, sizeof name, "amg_level_%d", l);
+    snprintf(text, sizeof text, "%lld rows, %lld entries, longest row %lld", (long long)A->rows, (long long)A->entries,
+             (long long)A->longest);
+    status = karst_precond_put_text(p, name, text);
+  }
+  return status;
+}
+
+static karst_status report(karst_precond *p, const struct state *state, const karst_amg_outcome *outcome)
+{
+  const karst_amg *amg = &state->amg;
+  const karst_amg_sums sums = karst_amg_add_up(amg);
+  const double rows = amg->level[0].A.rows > 0 ? (double)amg->level[0].A.rows : 1;
+  const double entries = amg->level[0].A.entries > 0 ? (double)amg->level[0].A.entries : 1;
+  karst_status status = karst_precond_put(p, "amg_levels", "levels", amg->levels);
+  if (!status) status = karst_precond_put(p, "operator_complexity", "", (double)sums.entries / entries);
+  if (!status) status = karst_precond_put(p, "grid_complexity", "", (double)sums.rows / rows);
+  if (!status) status = karst_precond_put(p, "amg_rebuilds", "", state->rebuilds);
+  if (!status) status = karst_precond_put(p, "amg_pinned", "unknowns", (double)outcome->pinned);
+  return status ? status : report_levels(p, amg);
+}
+
+static karst_status update(karst_precond *p)
+{
+  struct state *state = p->data;
+  karst_amg_outcome outcome = {KARST_SOUND, -1, 0};
+  const karst_status status = state->fresh ? kernels_of(p)->weigh(p->context, &state->amg, &outcome)
+                                           : karst_amg_renew(p->context, p->A, &state->amg, &outcome);
+  state->fresh = false;
+  state->updates++;
+  p->due = state->settings.rebuild > 0 && state->updates >= state->settings.rebuild;
+  take_outcome(p, &outcome);
+  return status || outcome.reason != KARST_SOUND ? status : report(p, state, &outcome);
+}
+
+/* Interpolation ages: a solve that takes many more iterations than the first one with it asks for a new hierarchy. */
+static void solved(karst_precond *p, int iterations)
+{
+  struct state *state = p->data;
+  if (state->reference < 0) state->reference = iterations;
+  if (state->settings.rebuild > 0 && iterations > 1.25 * state->reference + 2) p->due = true;
+}
+
+static karst_status apply(const karst_precond *p, const double *r, double *z)
+{
+  kernels_of(p)->apply(p->context, &((const struct state *)p->data)->amg, r, z);
+  return KARST_SUCCESS;
+}
+
+static void destroy(karst_precond *p)
+{
+  struct state *state = p->data;
+  if (!state) return;
+  clear(p, state);
+  karst_release(p->context, state);
+}
+
+static const char *coarsening_name(size_t i)
+{
+  static const char *const names[] = {
+      [KARST_AMG_PMIS] = "pmis", [KARST_AMG_AGGREGATION] = "aggregation", [KARST_AMG_AGGREGATION + 1] = NULL};
+  return names[i];
+}
+
+static const char *cycle_name(size_t i)
+{
+  static const char *const names[] = {
+      [KARST_AMG_CYCLE_AUTO] = "auto", [KARST_AMG_V] = "v", [KARST_AMG_W] = "w", [KARST_AMG_W + 1] = NULL};
+  return names[i];
+}
+
+static const char *smoother_name(size_t i)
+{
+  static const char *const names[] = {[KARST_AMG_SMOOTHER_AUTO] = "auto",
+                                      [KARST_AMG_L1_JACOBI] = "l1-jacobi",
+                                      [KARST_AMG_JACOBI] = "jacobi",
+                                      [KARST_AMG_CHEBYSHEV] = "chebyshev",
+                                      [KARST_AMG_CHEBYSHEV + 1] = NULL};
+  return names[i];
+}
+
+static const char *precision_name(size_t i)
+{
+  static const char *const names[] = {"float", "double", NULL};
+  return names[i];
+}
+
+#define FIELD(name) offsetof(karst_amg_settings, name)
+
+static const karst_option amg_rows[] = {
+    {"amg-coarsening", KARST_OPTION_NAME, false, FIELD(coarsening), coarsening_name, 0, "pmis",
+     "how amg makes the rows of a coarser level",
+     "pmis takes an independent set of the strong couplings and interpolates by extended+i. aggregation joins pairs of "
+     "pairs of rows: its updates cost 4 to 8 times less and it ages less, but it takes up to 1.5 times the iterations "
+     "and fails if coefficients vary by many orders of magnitude from cell to cell."},
+    {"amg-strength", KARST_OPTION_REAL, false, FIELD(strength), NULL, 0, "0",
+     "couplings of at least this part of the largest one of their row are strong; 0: 0.25, and 0.5 within cpr",
+     "It counts couplings of the sign opposite to the diagonal's, and is at most 1."},
+    {"amg-max-entries", KARST_OPTION_INTEGER, false, FIELD(most_entries), NULL, 1, "4",
+     "largest entries that pmis keeps of each row of the interpolation",
+     "Fewer make the levels cheaper and the iterations more."},
+    {"amg-coarse-rows", KARST_OPTION_INTEGER, false, FIELD(coarse_rows), NULL, 1, "128",
+     "a level of at most this many rows is the last, and is solved by its inverse", "At most 512."},
+    {"amg-levels", KARST_OPTION_INTEGER, false, FIELD(levels), NULL, 1, "20", "most levels of amg", "At most 25."},
+    {"amg-cycle", KARST_OPTION_NAME, false, FIELD(cycle), cycle_name, 0, "auto",
+     "how often amg visits each level from the one before: v once, w twice; auto: w for aggregation, else v",
+     "w costs more steps that wait for each other, which matters on a GPU."},
+    {"amg-smoother", KARST_OPTION_NAME, false, FIELD(smoother), smoother_name, 0, "auto",
+     "smoother of amg; auto: jacobi for aggregation, else l1-jacobi",
+     "l1-jacobi divides by |a_ii| and the absolute values of the row's other entries, and cannot diverge on a "
+     "symmetric "
+     "positive definite matrix. jacobi divides by a_ii. chebyshev iterates with l1-jacobi, to the order amg-order."},
+    {"amg-sweeps", KARST_OPTION_INTEGER, false, FIELD(sweeps), NULL, 1, "1",
+     "sweeps of the smoother before and after the coarser levels", "Two sweeps cost about as much as two iterations."},
+    {"amg-order", KARST_OPTION_INTEGER, false, FIELD(order), NULL, 1, "2", "order of the smoother chebyshev",
+     "It is as many products with the matrix as sweeps of the others, and takes fewer iterations."},
+    {"amg-omega", KARST_OPTION_REAL, false, FIELD(omega), NULL, 0, "0",
+     "relaxation factor of the Jacobi smoothers; 0: 1.5 for l1-jacobi, 2/3 for jacobi",
+     "A symmetric matrix needs less than 2 with l1-jacobi."},
+    {"amg-over-correction", KARST_OPTION_REAL, false, FIELD(over_correction), NULL, 0, "0",
+     "factor of the correction from a coarser level; 0: 1.5 for aggregation, else 1",
+     "Interpolation of ones corrects too little."},
+    {"amg-precision", KARST_OPTION_NAME, false, FIELD(precision), precision_name, 0, "float",
+     "precision in which amg stores its levels and computes on them",
+     "The Krylov method stays in double, and iterations do not change by more than one on the matrices that we tried. "
+     "A matrix that is nearly singular may need double."},
+    {"amg-rebuild", KARST_OPTION_INTEGER, false, FIELD(rebuild), NULL, 0, "30",
+     "updates after which amg makes its levels anew; 0: never",
+     "Other updates keep the choice of rows and the interpolation, and compute the matrices of the levels. Levels are "
+     "also made anew after a solve of more than 1.25 n + 2 iterations, where the first solve with them took n."},
+    {0},
+};
+
+static const karst_option *const rows[] = {amg_rows, NULL};
+
+extern const struct karst_precond_ops karst_precond_amg;
+
+const struct karst_precond_ops karst_precond_amg = {
+    .name = "amg",
+    .help = "algebraic multigrid, for one unknown a cell: elliptic equations such as those of pressures",
+    .details = "Its iterations hardly grow with the number of cells. Levels are chosen from the first values and kept "
+               "for later ones; see amg-rebuild. It is the same linear operator in each iteration, and symmetric for a "
+               "symmetric matrix, so every Krylov method can use it.",
+    .needs_diagonal = true,
+    .options = rows,
+    .settings = sizeof(karst_amg_settings),
+    .order = KARST_ORDER_ANY,
+    .fetches = true, /* the levels are made where the matrix is */
+    .setup = setup,
+    .choose = choose,
+    .update = update,
+    .apply = apply,
+    .solved = solved,
+    .destroy = destroy,
+};

@@ -1,0 +1,52 @@
+/* amg.h - the settings of algebraic multigrid, and the two halves of its work: the hierarchy and the cycle. */
+#ifndef KARST_PRECOND_AMG_AMG_H
+#define KARST_PRECOND_AMG_AMG_H
+
+#include "lib/backend/amg_kernels.h"
+#include "lib/method/precond.h"
+
+typedef enum karst_amg_coarsening { KARST_AMG_PMIS, KARST_AMG_AGGREGATION } karst_amg_coarsening;
+typedef enum karst_amg_cycle { KARST_AMG_CYCLE_AUTO, KARST_AMG_V, KARST_AMG_W } karst_amg_cycle;
+typedef enum karst_amg_smoother {
+  KARST_AMG_SMOOTHER_AUTO,
+  KARST_AMG_L1_JACOBI,
+  KARST_AMG_JACOBI,
+  KARST_AMG_CHEBYSHEV
+} karst_amg_smoother;
+
+/* The options. karst_amg_resolve replaces what is automatic. */
+typedef struct karst_amg_settings {
+  int coarsening;
+  double strength;
+  int most_entries;
+  int coarse_rows;
+  int levels;
+  int cycle;
+  int smoother;
+  int sweeps;
+  int order; /* of chebyshev */
+  double omega;
+  double over_correction;
+  int precision; /* 0: float, 1: double */
+  int rebuild;
+} karst_amg_settings;
+
+/* Makes the levels for the values of A, with amg->single and l1 set, up to the last one; the steps are not there yet.
+ * stalled: set to whether coarsening stopped because a level would have had more than 0.9 of the rows before. */
+karst_status karst_amg_build(karst_context *context, const karst_matrix *A, const karst_amg_settings *settings,
+                             karst_amg *amg, karst_amg_outcome *outcome, bool *stalled);
+
+/* Computes all levels for new values of A: the same splitting, interpolation and patterns. Allocates nothing. */
+karst_status karst_amg_renew(karst_context *context, const karst_matrix *A, karst_amg *amg, karst_amg_outcome *outcome);
+
+/* Makes the list of steps of one cycle, for the caller to release with karst_release, and sets steps and result. */
+karst_status karst_amg_make_cycle(karst_context *context, const karst_amg_settings *settings, karst_amg *amg);
+
+/* Sums over the levels: entries of A, rows, bytes of all arrays, and bytes that a cycle reads and writes. */
+typedef struct karst_amg_sums {
+  int64_t entries, rows, memory;
+  double traffic;
+} karst_amg_sums;
+karst_amg_sums karst_amg_add_up(const karst_amg *amg);
+
+#endif
