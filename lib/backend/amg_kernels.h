@@ -10,6 +10,7 @@
 #ifndef KARST_LIB_BACKEND_AMG_KERNELS_H
 #define KARST_LIB_BACKEND_AMG_KERNELS_H
 
+#include "lib/base/inline.h"
 #include "lib/matrix/matrix.h"
 
 enum {
@@ -98,6 +99,27 @@ typedef struct karst_amg {
   void *plan;          /* the backend's own */
   int64_t plan_memory; /* its bytes, with the inverse, the weights and the vectors */
 } karst_amg;
+
+/* Fixed random bits of a number, the same on every backend (Wellons, lowbias32, 2018). */
+KARST_INLINE uint32_t karst_amg_hash(uint32_t x)
+{
+  x = (x ^ (x >> 16)) * 0x7feb352dU;
+  x = (x ^ (x >> 15)) * 0x846ca68bU;
+  return x ^ (x >> 16);
+}
+
+/* The measure |S^T_i| + hash(i) in units of 2^-32; of a long row it is larger than that of any other. Equal measures
+ * are compared by the row's number. */
+KARST_INLINE uint64_t karst_amg_measure(karst_index row, uint32_t dependents, bool is_long)
+{
+  return ((uint64_t)is_long << 63) + ((uint64_t)dependents << 32) + karst_amg_hash((uint32_t)row);
+}
+
+/* The hash of a coupling for ties in matching, the same from both of its rows. Equal ones go to the lower column. */
+KARST_INLINE uint32_t karst_amg_tie(karst_index i, karst_index j)
+{
+  return karst_amg_hash((uint32_t)(i < j ? i : j) ^ karst_amg_hash((uint32_t)(i < j ? j : i)));
+}
 
 /* The choice of strong couplings and of interpolation. */
 typedef struct karst_amg_rule {
