@@ -1,6 +1,7 @@
 /* backend_cpu.c - the CPU backend: its memory and its table. Device memory is host memory. */
 #include "lib/backend/backend.h"
 
+#include "cpu/amg/amg_cpu.h"
 #include "cpu/cpu.h"
 #include "cpu/dilu/dilu_cpu.h"
 #include "cpu/fgbilu/fgbilu_cpu.h"
@@ -83,6 +84,7 @@ const struct karst_backend karst_backend_cpu = {
     .dilu = &karst_dilu_kernels_cpu,
     .fgbilu = &karst_fgbilu_kernels_cpu,
     .rrb = &karst_rrb_kernels_cpu,
+    .amg = &karst_amg_kernels_cpu,
     .ilu_residual = &karst_ilu_residual_kernels_cpu,
     .describe = describe,
     .allocate = allocate,

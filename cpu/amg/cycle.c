@@ -1,0 +1,206 @@
+/* cycle.c - the vectors of a hierarchy, and a cycle: the list of steps, each a pass over the rows of a level. */
+#include "cpu/amg/amg_cpu.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define T float
+#define NAME(x) x##_float
+#include "cpu/amg/cycle_template.h"
+#undef T
+#undef NAME
+#define T double
+#define NAME(x) x##_double
+#include "cpu/amg/cycle_template.h"
+#undef T
+#undef NAME
+
+karst_status karst_amg_finish_cpu(karst_context *context, karst_amg *amg)
+{
+  static const char what[] = "the vectors of a multigrid hierarchy";
+  const int64_t scalar = (int64_t)karst_amg_scalar(amg), last = amg->level[amg->levels - 1].A.rows;
+  karst_amg_cpu *plan = amg->plan;
+  bool momentum = false;
+  karst_status status = KARST_SUCCESS;
+  for (int s = 0; s < amg->steps; s++) momentum = momentum || amg->step[s].action == KARST_AMG_MOMENTUM;
+  amg->plan_memory = sizeof *plan;
+  for (int l = 0; l < amg->levels && !status; l++) {
+    karst_amg_level *level = &amg->level[l];
+    const int vectors = momentum ? KARST_AMG_VECTORS : KARST_AMG_VECTORS - 1;
+    status = karst_amg_take_cpu(context, &level->weight, level->A.rows, (size_t)scalar, what);
+    for (int v = 0; v < vectors && !status; v++)
+      status = karst_amg_take_cpu(context, &level->vector[v], level->A.rows, (size_t)scalar, what);
+    amg->plan_memory += (vectors + 1) * level->A.rows * scalar;
+  }
+  if (status || last > KARST_AMG_DENSE) return status;
+  status = karst_amg_take_cpu(context, &amg->inverse, last * last, (size_t)scalar, what);
+  if (!status) status = karst_amg_take_cpu(context, &plan->dense, last * (last + 1), sizeof *plan->dense, what);
+  if (!status) plan->size = plan->dense + last * last;
+  if (!status) status = karst_amg_take_cpu(context, &plan->origin, last, sizeof *plan->origin, what);
+  amg->plan_memory += last * last * (scalar + (int64_t)sizeof *plan->dense) +
+                      last * (int64_t)(sizeof *plan->dense + sizeof *plan->origin);
+  return status;
+}
+
+/* Computes the weights of rows first .. last - 1 of a level, and returns whether all entries are finite. A weight that T
+ * cannot hold is 0. */
+KARST_INLINE bool weigh_rows(bool single, bool l1, const karst_amg_level *level, karst_index first, karst_index last)
+{
+  double not_finite = 0;
+  for (karst_index i = first; i < last; i++) {
+    double diagonal = 0, others = 0;
+    for (karst_index k = level->A.row_start[i]; k < level->A.row_start[i + 1]; k++) {
+      const double a = karst_amg_value(single, level->A.value, k);
+      if (level->A.column[k] == i)
+        diagonal = a;
+      else
+        others += fabs(a);
+    }
+    not_finite += 0 * (diagonal + others);
+    const double d = l1 ? diagonal + copysign(others, diagonal) : diagonal;
+    const double weight = d == 0 ? 0 : 1 / d;
+    karst_amg_store(single, level->weight, i, fabs(weight) <= (single ? FLT_MAX : DBL_MAX) ? weight : 0);
+  }
+  return not_finite == 0;
+}
+
+static bool weigh_level(karst_context *context, const karst_amg *amg, const karst_amg_level *level)
+{
+  bool finite = true;
+  karst_piece piece = karst_begin(context, KARST_KIND_FACTOR, level->A.entries);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_rows(&piece, level->A.rows, level->A.row_start);
+    const bool mine = amg->single ? weigh_rows(true, amg->l1, level, part.first, part.last)
+                                  : weigh_rows(false, amg->l1, level, part.first, part.last);
+    karst_part_end(&piece, &part);
+#pragma omp critical(karst_amg_weigh)
+    finite = finite && mine;
+  }
+  karst_end(context, &piece);
+  return finite;
+}
+
+karst_status karst_amg_weigh_cpu(karst_context *context, karst_amg *amg, karst_amg_outcome *outcome)
+{
+  bool finite = true;
+  *outcome = (karst_amg_outcome){.reason = KARST_SOUND, .block_row = -1};
+  for (int l = 0; l < amg->levels; l++) finite = weigh_level(context, amg, &amg->level[l]) && finite;
+  if (!finite)
+    outcome->reason = KARST_NOT_FINITE;
+  else if (amg->inverse)
+    outcome->pinned = karst_amg_invert_cpu(amg);
+  return KARST_SUCCESS;
+}
+
+/* The bits of the largest |r_i|, which order as the numbers do; a NaN exceeds all numbers. Integers raise no flags. */
+KARST_KERNEL static int64_t karst_amg_largest(karst_index first, karst_index last, const double *r)
+{
+  int64_t largest = 0;
+  for (karst_index i = first; i < last; i++) {
+    int64_t bits;
+    memcpy(&bits, &r[i], sizeof bits);
+    bits &= INT64_MAX;
+    largest = bits > largest ? bits : largest;
+  }
+  return largest;
+}
+
+static double measure(karst_context *context, karst_index rows, const double *r)
+{
+  int64_t largest = 0;
+  double size;
+  karst_piece piece = karst_begin(context, KARST_KIND_ELEMENTS, rows);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, rows);
+    const int64_t mine = karst_amg_largest(part.first, part.last, r);
+    karst_part_end(&piece, &part);
+#pragma omp critical(karst_amg_measure)
+    if (mine > largest) largest = mine;
+  }
+  karst_end(context, &piece);
+  memcpy(&size, &largest, sizeof size);
+  return size;
+}
+
+/* Runs a step. Small levels are not worth threads. */
+static void run(karst_context *context, const karst_amg *amg, const karst_amg_step *step)
+{
+  typedef void function(const karst_amg_level *, const karst_amg_step *, karst_index, karst_index);
+  static function *const instance[][2] = {[KARST_AMG_FIRST] = {karst_amg_first_double, karst_amg_first_float},
+                                          [KARST_AMG_SWEEP] = {karst_amg_sweep_double, karst_amg_sweep_float},
+                                          [KARST_AMG_MOMENTUM] = {karst_amg_momentum_double, karst_amg_momentum_float},
+                                          [KARST_AMG_RESIDUAL] = {karst_amg_residual_double, karst_amg_residual_float},
+                                          [KARST_AMG_RESTRICT] = {karst_amg_restrict_double, karst_amg_restrict_float},
+                                          [KARST_AMG_PROLONG] = {karst_amg_prolong_double, karst_amg_prolong_float}};
+  if (step->action == KARST_AMG_INVERT) {
+    (amg->single ? karst_amg_solve_dense_float : karst_amg_solve_dense_double)(amg, step);
+    return;
+  }
+  const karst_amg_level *level = &amg->level[step->level];
+  const karst_amg_matrix *shared = step->action == KARST_AMG_RESTRICT  ? &level->R
+                                   : step->action == KARST_AMG_PROLONG ? &level->P
+                                                                       : &level->A;
+  function *rows = instance[step->action][amg->single];
+  const int64_t work = step->action == KARST_AMG_FIRST ? shared->rows : shared->entries;
+  karst_piece piece = karst_begin(context, KARST_KIND_PRODUCT, work);
+  if (piece.threads == 1)
+    rows(level, step, 0, shared->rows);
+  else
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_rows(&piece, shared->rows, shared->row_start);
+    rows(level, step, part.first, part.last);
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
+}
+
+/* f = factor r on level 0, or with steps behind it z = factor[0] factor[1] x. */
+static void enter(karst_context *context, const karst_amg *amg, double factor, const double *r)
+{
+  const karst_amg_level *level = &amg->level[0];
+  karst_piece piece = karst_begin(context, KARST_KIND_COPY, level->A.rows);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, level->A.rows);
+    (amg->single ? karst_amg_enter_float : karst_amg_enter_double)(part.first, part.last, factor, r, level->vector[0]);
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
+}
+
+static void leave(karst_context *context, const karst_amg *amg, const double *factor, double *z)
+{
+  const karst_amg_level *level = &amg->level[0];
+  karst_piece piece = karst_begin(context, KARST_KIND_COPY, level->A.rows);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, level->A.rows);
+    (amg->single ? karst_amg_leave_float : karst_amg_leave_double)(part.first, part.last, factor,
+                                                                   level->vector[amg->result], z);
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
+}
+
+void karst_amg_apply_cpu(karst_context *context, const karst_amg *amg, const double *r, double *z)
+{
+  const karst_index rows = amg->level[0].A.rows;
+  const double size = measure(context, rows, r);
+  int exponent;
+  if (size == 0 || !isfinite(size)) {
+    context->backend->fill(context, rows, size == 0 ? 0 : NAN, z);
+    return;
+  }
+  frexp(size, &exponent);
+  if (exponent < -1000) exponent = -1000; /* or its power would be infinite */
+  enter(context, amg, ldexp(1, -exponent), r);
+  for (int s = 0; s < amg->steps; s++) run(context, amg, &amg->step[s]);
+  /* x is the solution for A / 2^a and r / 2^e; their quotient may exceed the powers of two that a double holds. */
+  exponent -= ((const karst_amg_cpu *)amg->plan)->exponent;
+  const int part = exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
+  leave(context, amg, (const double[]){ldexp(1, part), ldexp(1, exponent - part)}, z);
+}

@@ -1,0 +1,97 @@
+/* invert.c - the dense inverse of the last level, by Gauss-Jordan elimination in place, in double.
+ *
+ * Step k exchanges rows so that the pivot of unknown k is large: the diagonal entry where it is at least a tenth of the
+ * largest entry of the column, which keeps the inverse of a symmetric matrix symmetric. An unknown whose column has no
+ * entry left beyond rounding is pinned: it is 0, and the equation with its number is dropped, or another one if that has
+ * been used. So its row of the inverse and the column of that equation are 0. */
+#include "cpu/amg/amg_cpu.h"
+
+#include <float.h>
+#include <math.h>
+
+static const double diagonal_share = 0.1;
+
+/* Spreads A over the dense array, and finds the size of each column. */
+static void spread(bool single, const karst_amg_matrix *A, const karst_amg_cpu *plan)
+{
+  const int64_t n = A->rows;
+  for (int64_t v = 0; v < n * n; v++) plan->dense[v] = 0;
+  for (int64_t j = 0; j < n; j++) plan->size[j] = 0;
+  for (karst_index i = 0; i < n; i++) {
+    plan->origin[i] = i;
+    for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
+      const double a = karst_amg_value(single, A->value, k);
+      plan->dense[i * n + A->column[k]] = a;
+      plan->size[A->column[k]] = fmax(plan->size[A->column[k]], fabs(a));
+    }
+  }
+}
+
+static void exchange_rows(const karst_amg_cpu *plan, karst_index n, karst_index i, karst_index k)
+{
+  const karst_index origin = plan->origin[i];
+  plan->origin[i] = plan->origin[k];
+  plan->origin[k] = origin;
+  for (int64_t j = 0; j < n && i != k; j++) {
+    const double moved = plan->dense[i * (int64_t)n + j];
+    plan->dense[i * (int64_t)n + j] = plan->dense[k * (int64_t)n + j];
+    plan->dense[k * (int64_t)n + j] = moved;
+  }
+}
+
+/* Returns the row of the pivot of column k, or -1 if all its entries are at most least. *own: the row that holds equation
+ * k, or k if a row above does. */
+static karst_index find_pivot(const karst_amg_cpu *plan, karst_index n, karst_index k, double least, karst_index *own)
+{
+  karst_index pivot = k;
+  *own = k;
+  for (karst_index i = k; i < n; i++) {
+    if (fabs(plan->dense[i * (int64_t)n + k]) > fabs(plan->dense[pivot * (int64_t)n + k])) pivot = i;
+    if (plan->origin[i] == k) *own = i;
+  }
+  const double largest = fabs(plan->dense[pivot * (int64_t)n + k]);
+  if (!(largest > least)) return -1;
+  const bool keeps = plan->origin[*own] == k && fabs(plan->dense[*own * (int64_t)n + k]) >= diagonal_share * largest;
+  return keeps ? *own : pivot;
+}
+
+/* Eliminates unknown k from all rows but row k, which has its pivot. */
+KARST_KERNEL static void karst_amg_eliminate(karst_index n, karst_index k, double *dense)
+{
+  double *restrict row = dense + k * (int64_t)n;
+  const double inverse = 1 / row[k];
+  row[k] = 1;
+  for (karst_index j = 0; j < n; j++) row[j] *= inverse;
+  for (karst_index i = 0; i < n; i++) {
+    double *restrict other = dense + i * (int64_t)n;
+    const double factor = other[k];
+    if (i == k || factor == 0) continue;
+    other[k] = 0;
+    for (karst_index j = 0; j < n; j++) other[j] -= factor * row[j];
+  }
+}
+
+karst_index karst_amg_invert_cpu(const karst_amg *amg)
+{
+  const karst_amg_cpu *plan = amg->plan;
+  const karst_amg_matrix *A = &amg->level[amg->levels - 1].A;
+  const int64_t n = A->rows;
+  const double rounding = (double)n * (amg->single ? (double)FLT_EPSILON : DBL_EPSILON);
+  karst_index pinned = 0;
+  spread(amg->single, A, plan);
+  for (karst_index k = 0; k < n; k++) {
+    karst_index own;
+    const karst_index pivot = find_pivot(plan, A->rows, k, rounding * plan->size[k], &own);
+    exchange_rows(plan, A->rows, k, pivot < 0 ? own : pivot);
+    if (pivot >= 0) {
+      karst_amg_eliminate(A->rows, k, plan->dense);
+      continue;
+    }
+    for (int64_t j = 0; j < n; j++) plan->dense[k * n + j] = plan->dense[j * n + k] = 0;
+    pinned++;
+  }
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < n; j++)
+      karst_amg_store(amg->single, amg->inverse, plan->origin[j] * n + i, plan->dense[i * n + j]);
+  return pinned;
+}
