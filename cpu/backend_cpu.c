@@ -3,6 +3,7 @@
 
 #include "cpu/amg/amg_cpu.h"
 #include "cpu/cpu.h"
+#include "cpu/cpr/cpr_cpu.h"
 #include "cpu/dilu/dilu_cpu.h"
 #include "cpu/fgbilu/fgbilu_cpu.h"
 #include "cpu/ilu/ilu_cpu.h"
@@ -85,6 +86,7 @@ const struct karst_backend karst_backend_cpu = {
     .fgbilu = &karst_fgbilu_kernels_cpu,
     .rrb = &karst_rrb_kernels_cpu,
     .amg = &karst_amg_kernels_cpu,
+    .cpr = &karst_cpr_kernels_cpu,
     .ilu_residual = &karst_ilu_residual_kernels_cpu,
     .describe = describe,
     .allocate = allocate,

@@ -1,0 +1,199 @@
+/* weigh.c - the weights of CPR on the CPU, and the count by which the pressure is found among the unknowns. Threads
+ * share the cells. The blocks of a column are summed in the order of their rows. */
+#include "cpu/cpr/cpr_cpu.h"
+
+#include <string.h>
+
+/* The work space of a thread. */
+struct room {
+  double *block;   /* [b*b] the sum of a block column */
+  double *size;    /* [b*b] its size, see lib/backend/dense.h */
+  double *inverse; /* [b*b] */
+  double *work;    /* [2 b] for the inversion */
+  int *pivot;      /* [b] the same */
+};
+
+static inline __attribute__((always_inline)) struct room room_in(int b, double *memory, int *pivot)
+{
+  const int64_t bb = (int64_t)b * b;
+  return (struct room){memory, memory + bb, memory + 2 * bb, memory + 3 * bb, pivot};
+}
+
+/* What all threads work on. */
+struct task {
+  const karst_matrix *A;
+  const karst_cpr *cpr;
+  karst_cpr_weights weights;
+  const double *given;
+};
+
+/* What a thread has counted. */
+struct tally {
+  int64_t guarded, singular, suspect;
+  int64_t *mixed; /* [b] */
+};
+
+KARST_INLINE void sum_column(int b, const struct task *task, karst_index j, const struct room *room)
+{
+  const int64_t bb = (int64_t)b * b;
+  const karst_cpr_plan *plan = karst_cpr_plan_of(task->cpr);
+  for (int64_t v = 0; v < bb; v++) room->block[v] = room->size[v] = 0;
+  for (karst_index e = plan->start[j]; e < plan->start[j + 1]; e++) {
+    const double *block = task->A->value + bb * plan->block[e];
+    for (int64_t v = 0; v < bb; v++) {
+      room->block[v] += block[v];
+      room->size[v] += fabs(room->block[v]);
+    }
+  }
+}
+
+KARST_INLINE void weigh_cells(int b, const struct task *task, karst_index first, karst_index last,
+                              const struct room *room, struct tally *tally)
+{
+  const karst_cpr *cpr = task->cpr;
+  const karst_index *diagonal = karst_cpr_plan_of(cpr)->diagonal;
+  for (karst_index i = first; i < last; i++) {
+    const double *own = task->A->value + karst_block_offset(b, diagonal[i]), *block = own, *size = own;
+    if (task->weights == KARST_CPR_TRUE_IMPES) block = size = task->given + karst_block_offset(b, i);
+    if (task->weights == KARST_CPR_COLUMN_SUM) {
+      sum_column(b, task, i, room);
+      block = room->block;
+      size = room->size;
+    }
+    const int happened = karst_cpr_weigh_cell(b, cpr->pressure, block, size, own, room->inverse, room->work,
+                                              room->pivot, cpr->weight + (int64_t)i * b);
+    tally->guarded += (happened & KARST_CPR_CELL_GUARDED) != 0;
+    tally->singular += (happened & KARST_CPR_CELL_SINGULAR) != 0;
+    tally->suspect += (happened & KARST_CPR_CELL_SUSPECT) != 0;
+  }
+}
+
+KARST_INLINE void count_cells(int b, const struct task *task, karst_index first, karst_index last,
+                              const struct room *room, struct tally *tally)
+{
+  const karst_index *diagonal = karst_cpr_plan_of(task->cpr)->diagonal;
+  for (karst_index i = first; i < last; i++) {
+    const double *own = task->A->value + karst_block_offset(b, diagonal[i]);
+    const karst_reason reason = karst_block_inverse(b, own, own, room->inverse, room->work, room->pivot);
+    tally->singular += reason != KARST_SOUND;
+    for (int c = 0; c < b && reason == KARST_SOUND; c++) tally->mixed[c] += karst_cpr_is_mixed(b, c, room->inverse);
+  }
+}
+
+typedef void cells_function(const struct task *task, karst_index first, karst_index last, int thread,
+                            struct tally *tally);
+
+#define INSTANCE(NAME, CELLS, B)                                                                                       \
+  KARST_KERNEL static void NAME(const struct task *task, karst_index first, karst_index last, int thread,              \
+                                struct tally *tally)                                                                   \
+  {                                                                                                                    \
+    double memory[3 * (B) * (B) + 2 * (B)];                                                                            \
+    int pivot[B];                                                                                                      \
+    const struct room room = room_in(B, memory, pivot);                                                                \
+    (void)thread;                                                                                                      \
+    CELLS(B, task, first, last, &room, tally);                                                                         \
+  }
+#define INSTANCES(B) INSTANCE(cpr_weigh_##B, weigh_cells, B) INSTANCE(cpr_count_##B, count_cells, B)
+KARST_BLOCK_SIZES(INSTANCES)
+#undef INSTANCES
+#undef INSTANCE
+
+static struct room room_of(const karst_cpr *cpr, int thread)
+{
+  const karst_cpr_plan *plan = karst_cpr_plan_of(cpr);
+  const int64_t b = cpr->block_size;
+  return room_in(cpr->block_size, plan->room + thread * (3 * b * b + 2 * b), plan->pivot + thread * b);
+}
+
+KARST_KERNEL static void cpr_weigh_any(const struct task *task, karst_index first, karst_index last, int thread,
+                                       struct tally *tally)
+{
+  const struct room room = room_of(task->cpr, thread);
+  weigh_cells(task->cpr->block_size, task, first, last, &room, tally);
+}
+
+KARST_KERNEL static void cpr_count_any(const struct task *task, karst_index first, karst_index last, int thread,
+                                       struct tally *tally)
+{
+  const struct room room = room_of(task->cpr, thread);
+  count_cells(task->cpr->block_size, task, first, last, &room, tally);
+}
+
+enum { WEIGH, COUNT };
+
+/* Runs one of the functions on all cells. tally->mixed: [b], or NULL when weighing. */
+static void run(karst_context *context, int function, const struct task *task, struct tally *tally)
+{
+#define ENTRY(B) [B] = {cpr_weigh_##B, cpr_count_##B},
+  static cells_function *const instance[][2] = {{cpr_weigh_any, cpr_count_any}, KARST_BLOCK_SIZES(ENTRY)};
+#undef ENTRY
+  const karst_index rows = task->cpr->rows;
+  const int b = task->cpr->block_size;
+  const bool any = b > KARST_BLOCK_SIZE_LARGEST_INSTANCE;
+  cells_function *cells = instance[any ? 0 : b][function];
+  karst_piece piece = karst_begin_at_most(context, KARST_KIND_FACTOR, karst_entries(task->A),
+                                          any ? karst_cpr_plan_of(task->cpr)->threads : context->threads);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, rows);
+    int64_t mixed[b];
+    struct tally mine = {0, 0, 0, mixed};
+    for (int c = 0; c < b; c++) mixed[c] = 0;
+    cells(task, part.first, part.last, karst_thread(), &mine);
+    karst_part_end(&piece, &part);
+#pragma omp critical(karst_cpr_weigh)
+    {
+      tally->guarded += mine.guarded;
+      tally->singular += mine.singular;
+      tally->suspect += mine.suspect;
+      for (int c = 0; c < b && tally->mixed; c++) tally->mixed[c] += mixed[c];
+    }
+  }
+  karst_end(context, &piece);
+}
+
+karst_status karst_cpr_count_mixed_cpu(karst_context *context, const karst_matrix *A, const karst_cpr *cpr,
+                                       int64_t *mixed, int64_t *cells)
+{
+  const struct task task = {.A = A, .cpr = cpr};
+  struct tally tally = {.mixed = mixed};
+  for (int c = 0; c < cpr->block_size; c++) mixed[c] = 0;
+  run(context, COUNT, &task, &tally);
+  *cells = cpr->rows - tally.singular;
+  return KARST_SUCCESS;
+}
+
+/* Returns the first of the rows of width numbers with one that is not finite, or -1. start: NULL, or the rows are those
+ * of a matrix with width numbers a block. Only for values that are known to be bad, or few. */
+static karst_index find_bad(karst_index rows, const karst_index *start, int64_t width, const double *value)
+{
+  for (karst_index i = 0; i < rows; i++) {
+    const int64_t end = width * (start ? start[i + 1] : i + 1);
+    for (int64_t v = width * (start ? start[i] : i); v < end; v++)
+      if (!(fabs(value[v]) <= DBL_MAX)) return i;
+  }
+  return -1;
+}
+
+karst_status karst_cpr_weigh_cpu(karst_context *context, const karst_matrix *A, karst_cpr_weights weights,
+                                 const double *given, karst_cpr *cpr, karst_cpr_outcome *outcome)
+{
+  const int64_t b = cpr->block_size, n = b * cpr->rows;
+  const struct task task = {A, cpr, weights, given};
+  struct tally tally = {0};
+  karst_index bad = -1;
+  if (weights == KARST_CPR_ROW_SUM) {
+    karst_fill_cpu(context, n, 1, cpr->weight);
+  } else if (weights == KARST_CPR_GIVEN) {
+    karst_copy_cpu(context, n, given, cpr->weight);
+    bad = find_bad(cpr->rows, NULL, b, given);
+  } else {
+    run(context, WEIGH, &task, &tally);
+    if (tally.suspect > 0) bad = find_bad(cpr->rows, A->row_start, b * b, A->value);
+  }
+  outcome->reason = bad < 0 ? KARST_SOUND : KARST_NOT_FINITE;
+  outcome->block_row = bad;
+  outcome->guarded = tally.guarded;
+  outcome->singular = tally.singular;
+  return KARST_SUCCESS;
+}
