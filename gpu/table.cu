@@ -11,6 +11,7 @@ extern const struct karst_ilu_kernels karst_ilu_kernels_cuda;       /* ilu/table
 extern const struct karst_dilu_kernels karst_dilu_kernels_cuda;     /* dilu/table.cu */
 extern const struct karst_parilu_kernels karst_parilu_kernels_cuda; /* sweeps/passes.cu */
 extern const struct karst_rrb_kernels karst_rrb_kernels_cuda;       /* rrb/table.cu */
+extern const struct karst_amg_kernels karst_amg_kernels_cuda;       /* amg/table.cu */
 
 extern const struct karst_backend karst_backend_cuda;
 const struct karst_backend karst_backend_cuda = {
@@ -22,6 +23,7 @@ const struct karst_backend karst_backend_cuda = {
     .fgbilu = &karst_fgbilu_kernels_cuda,
     .dilu = &karst_dilu_kernels_cuda,
     .rrb = &karst_rrb_kernels_cuda,
+    .amg = &karst_amg_kernels_cuda,
     .open = karst_open_cuda,
     .close = GUARDED(close),
     .describe = karst_describe_cuda,

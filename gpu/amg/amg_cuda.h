@@ -1,0 +1,170 @@
+/* amg_cuda.h - the inside of the CUDA kernels of algebraic multigrid. lib/backend/amg_kernels.h says what each does.
+ *
+ * Memory: a hierarchy of seven levels has some 90 arrays, and cudaMalloc takes 50 to 100 us for each, as long as all
+ * kernels of the set-up. So the arrays of the levels come from a memory pool of the hierarchy's own, in the order of
+ * the stream, and go back to the device with it; in the context's pool they would lie between pieces of work space and
+ * keep them from returning. A context waits for its stream before it changes to another one, so that memory may be
+ * freed on any later stream. A device without pools uses cudaMalloc. */
+#ifndef KARST_GPU_AMG_AMG_CUDA_H
+#define KARST_GPU_AMG_AMG_CUDA_H
+
+#include "gpu/launch.h"
+
+#include <cfloat>
+
+extern "C" {
+#include "lib/backend/amg_kernels.h"
+}
+
+/* Scalars in device memory. */
+typedef struct karst_amg_scalars {
+  int exponent;               /* level 0 is A divided by 2^exponent */
+  int entered;                /* f of level 0 is r divided by 2^entered */
+  double size;                /* 1, or max |r| if that is 0 or not finite */
+  int pinned;                 /* unknowns of the last level */
+  unsigned long long largest; /* the bits of the largest absolute value of A, or of r during an apply; else 0 */
+  unsigned long long not_finite, zero; /* the first such row of A; all ones: no row */
+  unsigned long long faults;           /* not 0: a row of a level is not finite */
+} karst_amg_scalars;
+
+typedef struct karst_amg_cuda {
+  cudaMemPool_t pool; /* NULL: the context's */
+  karst_amg_scalars *scalars;
+  double *dense;         /* [rows * rows] work space of the inverse; NULL if shared memory has room for it */
+  cudaGraphExec_t graph; /* amg->step; NULL: they are launched one by one */
+} karst_amg_cuda;
+
+static inline karst_amg_cuda *karst_amg_cuda_of(const karst_amg *amg)
+{
+  return static_cast<karst_amg_cuda *>(amg->plan);
+}
+
+/* table.cu: bytes of the levels' memory. karst_cuda_work_release frees it. */
+karst_status karst_amg_take_bytes_cuda(karst_context *context, const karst_amg *amg, int64_t bytes, const char *what,
+                                       void **memory);
+
+template <typename T>
+karst_status karst_amg_take_cuda(karst_context *context, const karst_amg *amg, int64_t count, const char *what,
+                                 T **memory)
+{
+  void *taken;
+  const karst_status status =
+      karst_amg_take_bytes_cuda(context, amg, (count > 0 ? count : 1) * (int64_t)sizeof(T), what, &taken);
+  *memory = static_cast<T *>(taken);
+  return status;
+}
+
+/* table.cu: takes the columns and values of a matrix. KARST_ERROR_INDEX_OVERFLOW if karst_index does not count its
+ * entries. */
+karst_status karst_amg_take_entries_cuda(karst_context *context, const karst_amg *amg, const char *what,
+                                         karst_amg_matrix *matrix);
+
+/* strength.cu: strong [entries]; coupled [rows] whether a row has a strong coupling; the rows that depend strongly on
+ * each row are added to dependents [rows], unless that is NULL. */
+void karst_amg_find_strong_cuda(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
+                                double strength, unsigned char *strong, unsigned char *coupled, unsigned *dependents);
+
+/* transpose.cu */
+karst_status karst_amg_longest_row_cuda(karst_context *context, karst_index rows, const karst_index *start,
+                                        karst_index *longest);
+
+/* For kernels that collect columns in sets (group.h): rows are sorted into bins by a bound on their columns. */
+enum { KARST_AMG_BINS = 4 };
+
+typedef struct karst_amg_sets {
+  unsigned blocks[KARST_AMG_BINS]; /* thread blocks of each bin */
+  karst_index room;                /* of a set of the last bin, */
+  karst_index *memory;             /* which are here: work space */
+} karst_amg_sets;
+
+/* sets.cu: count[bin] rows; bound: the largest of the last bin. */
+karst_status karst_amg_take_sets_cuda(karst_context *context, karst_index rows,
+                                      const unsigned long long count[KARST_AMG_BINS], unsigned long long bound,
+                                      karst_amg_sets *sets);
+
+/* Calls f with a zero of the type of the levels' values. */
+template <typename F> static inline void karst_amg_typed(const karst_amg *amg, F f)
+{
+  if (amg->single)
+    f(0.0f);
+  else
+    f(0.0);
+}
+
+/* The largest number and the rounding of that type. */
+template <typename T> static inline __host__ __device__ T karst_amg_limit()
+{
+  return std::is_same<T, float>::value ? (T)FLT_MAX : (T)DBL_MAX;
+}
+
+template <typename T> static inline __host__ __device__ double karst_amg_epsilon()
+{
+  return std::is_same<T, float>::value ? FLT_EPSILON : DBL_EPSILON;
+}
+
+/* A matrix as kernels see it. */
+template <typename T> struct karst_amg_view {
+  karst_index rows, columns;
+  const karst_index *start, *column;
+  const T *value;
+};
+
+template <typename T> static inline karst_amg_view<T> karst_amg_view_of(const karst_amg_matrix *matrix)
+{
+  return {matrix->rows, matrix->columns, matrix->row_start, matrix->column, static_cast<const T *>(matrix->value)};
+}
+
+/* The lanes that share a row of a matrix: a power of two near its mean length, from least to most. */
+static inline int karst_amg_lanes(int64_t entries, int64_t rows, int least, int most)
+{
+  int lanes = least;
+  while (lanes < most && (int64_t)lanes * 3 / 2 * rows < entries) lanes *= 2;
+  return lanes;
+}
+
+/* Calls f with lanes, one of 4, 8, 16 and 32, as a constant. */
+template <typename F> static inline void karst_amg_with_lanes(int lanes, F f)
+{
+  switch (lanes) {
+  case 4:
+    return f(std::integral_constant<int, 4>());
+  case 8:
+    return f(std::integral_constant<int, 8>());
+  case 16:
+    return f(std::integral_constant<int, 16>());
+  default:
+    return f(std::integral_constant<int, 32>());
+  }
+}
+
+/* The functions of the table. */
+karst_status karst_amg_load_cuda(karst_context *context, const karst_matrix *A, karst_amg *amg,
+                                 karst_amg_outcome *outcome);
+karst_status karst_amg_split_cuda(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
+                                  const karst_amg_rule *rule, karst_amg_splitting *splitting);
+karst_status karst_amg_interpolate_cuda(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
+                                        const karst_amg_rule *rule, const karst_amg_splitting *splitting,
+                                        karst_amg_matrix *P);
+karst_status karst_amg_match_cuda(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
+                                  const karst_amg_rule *rule, karst_amg_splitting *splitting);
+void karst_amg_compose_cuda(karst_context *context, karst_index rows, karst_amg_splitting *splitting,
+                            const karst_amg_splitting *next);
+karst_status karst_amg_aggregate_cuda(karst_context *context, const karst_amg *amg, karst_index rows,
+                                      const karst_amg_splitting *splitting, karst_amg_matrix *P);
+karst_status karst_amg_transpose_cuda(karst_context *context, const karst_amg *amg, const karst_amg_matrix *P,
+                                      karst_amg_matrix *R);
+karst_status karst_amg_plan_product_cuda(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
+                                         const karst_amg_matrix *B, karst_amg_product *product);
+void karst_amg_multiply_cuda(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
+                             const karst_amg_matrix *B, const karst_amg_product *product);
+karst_status karst_amg_finish_cuda(karst_context *context, karst_amg *amg);
+karst_status karst_amg_weigh_cuda(karst_context *context, karst_amg *amg, karst_amg_outcome *outcome);
+void karst_amg_apply_cuda(karst_context *context, const karst_amg *amg, const double *r, double *z);
+
+/* weigh.cu: takes the memory of the inverse. */
+karst_status karst_amg_invert_prepare_cuda(karst_context *context, karst_amg *amg);
+
+/* cycle.cu: frees the graph. */
+void karst_amg_cycle_release_cuda(karst_context *context, karst_amg *amg);
+
+#endif

@@ -1,0 +1,158 @@
+/* split.cu - PMIS: which rows of a level make the next one (De Sterck, Yang, Heys 2006), as in cpu/amg/split.c.
+ *
+ * A round has two launches. In the first, each undecided row compares its measure with those of its strong neighbours,
+ * and marks the smaller one of each pair as beaten; in the second, rows that nothing has beaten become C, and rows that
+ * depend on one of these become F. Marks and counts are integers, so that the order of the threads does not matter. The
+ * host looks at the number of undecided rows once in a few rounds; rounds after the last one return at once. */
+#include "gpu/amg/group.h"
+#include "gpu/ilu/ilu_cuda.h"
+
+namespace
+{
+
+enum { THREADS = 256, ROUNDS = 4 /* between two looks */ };
+enum : unsigned char { UNDECIDED, FINE, COARSE };
+
+const char *const what = "the splitting of a level";
+
+/* Device memory. */
+struct task {
+  karst_index rows;
+  const karst_index *start, *column;
+  unsigned char *strong;    /* [entries] */
+  unsigned char *state;     /* [rows] at first whether it has a strong coupling */
+  unsigned *dependents;     /* [rows] rows that depend strongly on this one */
+  uint64_t *measure;        /* [rows] */
+  int *beaten;              /* [rows] the last round in which it was */
+  unsigned long long *left; /* [ROUNDS + 1] undecided rows before and after each round of a batch */
+};
+
+/* Rows on which no other one depends become F at once. */
+__global__ void open_rows(task t)
+{
+  const int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  bool undecided = false;
+  if (i < t.rows) {
+    const unsigned dependents = t.dependents[i];
+    undecided = t.state[i] && dependents > 0;
+    t.state[i] = undecided ? UNDECIDED : FINE;
+    t.measure[i] = karst_amg_measure((karst_index)i, dependents, t.start[i + 1] - t.start[i] > KARST_AMG_LONG);
+  }
+  const int many = __syncthreads_count(undecided);
+  if (threadIdx.x == 0 && many > 0) atomicAdd(t.left, (unsigned long long)many);
+}
+
+__device__ __forceinline__ bool is_above(const task &t, karst_index i, karst_index j)
+{
+  return t.measure[i] != t.measure[j] ? t.measure[i] > t.measure[j] : i > j;
+}
+
+__global__ void compare(task t, int round, int number)
+{
+  const int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  if (t.left[round] == 0 || i >= t.rows || t.state[i] != UNDECIDED) return;
+  for (karst_index e = t.start[i]; e < t.start[i + 1]; e++) {
+    const karst_index j = t.column[e];
+    if (t.strong[e] && t.state[j] == UNDECIDED) t.beaten[is_above(t, (karst_index)i, j) ? j : i] = number;
+  }
+}
+
+/* Rows that become F meanwhile were beaten, so that they are not taken for C before or after. */
+__device__ __forceinline__ bool is_coarse(const task &t, karst_index j, int number)
+{
+  const unsigned char state = *const_cast<volatile unsigned char *>(t.state + j);
+  return state == COARSE || (state == UNDECIDED && t.beaten[j] != number);
+}
+
+__global__ void decide(task t, int round, int number)
+{
+  const int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  bool undecided = false;
+  if (t.left[round] == 0) return;
+  if (i < t.rows && t.state[i] == UNDECIDED) {
+    unsigned char state = UNDECIDED;
+    if (t.beaten[i] != number)
+      state = COARSE;
+    else
+      for (karst_index e = t.start[i]; e < t.start[i + 1] && state == UNDECIDED; e++)
+        if (t.strong[e] && is_coarse(t, t.column[e], number)) state = FINE;
+    undecided = state == UNDECIDED;
+    if (!undecided) t.state[i] = state;
+  }
+  const int many = __syncthreads_count(undecided);
+  if (threadIdx.x == 0 && many > 0) atomicAdd(t.left + round + 1, (unsigned long long)many);
+}
+
+/* place[i]: 1 for C rows, and 0 behind the last row. */
+__global__ void flag_coarse(task t, karst_index *place)
+{
+  const int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  if (i <= t.rows) place[i] = i < t.rows && t.state[i] == COARSE;
+}
+
+__global__ void keep_coarse(task t, karst_index *place)
+{
+  const int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  if (i < t.rows && t.state[i] != COARSE) place[i] = -1;
+}
+
+karst_status run_rounds(karst_context *context, const task &t, int *rounds)
+{
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  const unsigned grid = karst_cuda_grid(t.rows, THREADS);
+  unsigned long long left[ROUNDS + 1] = {};
+  *rounds = 0;
+  cudaMemsetAsync(t.left, 0, sizeof *t.left, stream);
+  open_rows<<<grid, THREADS, 0, stream>>>(t);
+  do {
+    cudaMemsetAsync(t.left + 1, 0, ROUNDS * sizeof *t.left, stream);
+    for (int round = 0; round < ROUNDS; round++) {
+      compare<<<grid, THREADS, 0, stream>>>(t, round, *rounds + round + 1);
+      decide<<<grid, THREADS, 0, stream>>>(t, round, *rounds + round + 1);
+    }
+    const karst_status status = context->backend->download(context, left, t.left, sizeof left);
+    if (status) return status;
+    cudaMemcpyAsync(t.left, t.left + ROUNDS, sizeof *t.left, cudaMemcpyDeviceToDevice, stream);
+    for (int round = 0; round < ROUNDS && left[round] > 0; round++) ++*rounds;
+  } while (left[ROUNDS] > 0);
+  return KARST_SUCCESS;
+}
+
+/* Numbers the C rows. */
+karst_status number_coarse(karst_context *context, const task &t, karst_amg_splitting *splitting)
+{
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  const unsigned grid = karst_cuda_grid((int64_t)t.rows + 1, THREADS);
+  flag_coarse<<<grid, THREADS, 0, stream>>>(t, splitting->place);
+  karst_status status = karst_ilu_sum_indices_cuda(context, (int64_t)t.rows + 1, splitting->place);
+  if (status) return status;
+  keep_coarse<<<grid, THREADS, 0, stream>>>(t, splitting->place);
+  return context->backend->download(context, &splitting->coarse, splitting->place + t.rows, sizeof splitting->coarse);
+}
+
+} // namespace
+
+karst_status karst_amg_split_cuda(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
+                                  const karst_amg_rule *rule, karst_amg_splitting *splitting)
+{
+  const int64_t rows = A->rows;
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  task t = {A->rows, A->row_start, A->column};
+  karst_status status = karst_amg_take_cuda(context, amg, rows + 1, what, &splitting->place);
+  if (!status) status = karst_amg_take_cuda(context, amg, A->entries, what, &splitting->strong);
+  if (!status) status = karst_cuda_take_work(context, rows, what, &t.state);
+  if (!status) status = karst_cuda_take_work(context, rows, what, &t.dependents);
+  if (!status) status = karst_cuda_take_work(context, rows, what, &t.measure);
+  if (!status) status = karst_cuda_take_work(context, rows, what, &t.beaten);
+  if (!status) status = karst_cuda_take_work(context, ROUNDS + 1, what, &t.left);
+  if (!status) {
+    t.strong = splitting->strong;
+    cudaMemsetAsync(t.dependents, 0, (size_t)rows * sizeof *t.dependents, stream);
+    cudaMemsetAsync(t.beaten, 0, (size_t)rows * sizeof *t.beaten, stream);
+    karst_amg_find_strong_cuda(context, amg, A, rule->strength, t.strong, t.state, t.dependents);
+    status = run_rounds(context, t, &splitting->rounds);
+  }
+  if (!status) status = number_coarse(context, t, splitting);
+  karst_cuda_work_release(context, t.state, t.dependents, t.measure, t.beaten, t.left);
+  return status;
+}
