@@ -3,7 +3,7 @@
 #include "cpu/cpr/cpr_cpu.h"
 
 KARST_INLINE void subtract_rows(int b, const karst_matrix *A, const karst_cpr *cpr, karst_index first, karst_index last,
-                                const double *restrict r, const double *restrict z_p, double *restrict s)
+                                const double *r, const double *restrict z_p, double *s)
 {
   const karst_index *start = A->row_start, *column = A->column;
   const float *restrict value = cpr->column;
