@@ -6,6 +6,7 @@
 
 extern "C" {
 extern const karst_machine karst_machine_cuda;                      /* machine_cuda.c */
+extern const struct karst_cpr_kernels karst_cpr_kernels_cuda;       /* cpr/plan.cu */
 extern const struct karst_fgbilu_kernels karst_fgbilu_kernels_cuda; /* fgbilu/table.cu */
 extern const struct karst_ilu_kernels karst_ilu_kernels_cuda;       /* ilu/table.cu */
 extern const struct karst_dilu_kernels karst_dilu_kernels_cuda;     /* dilu/table.cu */
@@ -24,6 +25,7 @@ const struct karst_backend karst_backend_cuda = {
     .dilu = &karst_dilu_kernels_cuda,
     .rrb = &karst_rrb_kernels_cuda,
     .amg = &karst_amg_kernels_cuda,
+    .cpr = &karst_cpr_kernels_cuda,
     .open = karst_open_cuda,
     .close = GUARDED(close),
     .describe = karst_describe_cuda,

@@ -32,6 +32,17 @@ KARST_INLINE void karst_cpr_take_equation(int b, int p, double *weight)
   for (int r = 0; r < b; r++) weight[r] = r == p;
 }
 
+/* Ends attempt number 0, with a block that is not A_ii, or 1, with A_ii, after its inversion. Returns whether w is made,
+ * or else adds to the bits *happened. */
+KARST_INLINE bool karst_cpr_attempt(int b, int p, int attempt, karst_reason reason, const double *inverse,
+                                    const double *diagonal, double *weight, int *happened)
+{
+  if (reason == KARST_SOUND && karst_cpr_accept(b, p, inverse, attempt == 0 ? diagonal : NULL, weight)) return true;
+  *happened |= attempt == 0 ? KARST_CPR_CELL_GUARDED : KARST_CPR_CELL_SINGULAR;
+  if (reason == KARST_NOT_FINITE) *happened |= KARST_CPR_CELL_SUSPECT;
+  return false;
+}
+
 /* Computes w from row p of block^-1, or else of A_ii^-1, or else w = e_p. size: of block (dense.h); block and size are
  * A_ii themselves for quasi-IMPES weights. inverse: [b*b], work: [2 b], pivot: [b] work space. Returns what happened,
  * as bits. */
@@ -43,10 +54,7 @@ KARST_INLINE int karst_cpr_weigh_cell(int b, int p, const double *block, const d
   for (int attempt = block == diagonal; attempt < 2; attempt++) {
     const double *from = attempt == 0 ? block : diagonal, *from_size = attempt == 0 ? size : diagonal;
     const karst_reason reason = karst_block_inverse(b, from, from_size, inverse, work, pivot);
-    if (reason == KARST_SOUND && karst_cpr_accept(b, p, inverse, attempt == 0 ? diagonal : NULL, weight))
-      return happened;
-    happened |= attempt == 0 ? KARST_CPR_CELL_GUARDED : KARST_CPR_CELL_SINGULAR;
-    if (reason == KARST_NOT_FINITE) happened |= KARST_CPR_CELL_SUSPECT;
+    if (karst_cpr_attempt(b, p, attempt, reason, inverse, diagonal, weight, &happened)) return happened;
   }
   karst_cpr_take_equation(b, p, weight);
   return happened;
