@@ -23,9 +23,10 @@ struct source {
   const karst_amg_matrix *A;
   const karst_amg_splitting *splitting;
   karst_index most;
-  const unsigned char *kind;      /* [rows] */
-  const unsigned char *negative;  /* [rows] whether the diagonal entry is below 0 */
-  const karst_index *dependences; /* [rows] strong couplings to C rows */
+  const unsigned char *kind;     /* [rows] */
+  const unsigned char *negative; /* [rows] whether the diagonal entry is below 0 */
+  const karst_index *c_start;    /* [rows + 1] for the C rows on which each row depends strongly */
+  const karst_index *c_column;   /* [c_start[rows]] */
 };
 
 /* The row of one thread. The diagonal d_i has the number count while weights are summed. */
@@ -34,6 +35,8 @@ struct row {
   karst_index *column; /* [widest + 1] */
   double *weight;      /* [widest + 1] */
   karst_index count;
+  karst_index *met; /* [KARST_AMG_LONG] the numbers that a neighbour's row meets, */
+  double *share;    /* [KARST_AMG_LONG] and its entries there */
 };
 
 KARST_INLINE double entry(const struct source *s, bool single, karst_index k)
@@ -41,20 +44,21 @@ KARST_INLINE double entry(const struct source *s, bool single, karst_index k)
   return karst_amg_value(single, s->A->value, k);
 }
 
-/* Finds what each row is. */
+/* Finds what each row is, and counts the C rows on which it depends strongly in c_start, one element further on. */
 static void classify(const struct source *s, const karst_part *part, unsigned char *kind, unsigned char *negative,
-                     karst_index *dependences)
+                     karst_index *c_start)
 {
   const karst_amg_matrix *A = s->A;
   for (karst_index i = part->first; i < part->last; i++) {
     bool strong = false;
+    karst_index count = 0;
     negative[i] = 0;
-    dependences[i] = 0;
     for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
       strong = strong || s->splitting->strong[k];
-      dependences[i] += s->splitting->strong[k] && s->splitting->place[A->column[k]] >= 0;
+      count += s->splitting->strong[k] && s->splitting->place[A->column[k]] >= 0;
       if (A->column[k] == i) negative[i] = entry(s, s->single, k) < 0;
     }
+    c_start[i + 1] = count;
     if (s->splitting->place[i] >= 0)
       kind[i] = COARSE;
     else if (!strong)
@@ -64,23 +68,35 @@ static void classify(const struct source *s, const karst_part *part, unsigned ch
   }
 }
 
+/* Lists the C rows on which each row depends strongly. */
+static void list_dependences(const struct source *s, const karst_part *part, karst_index *c_column)
+{
+  for (karst_index i = part->first; i < part->last; i++) {
+    karst_index next = s->c_start[i];
+    for (karst_index k = s->A->row_start[i]; k < s->A->row_start[i + 1]; k++)
+      if (s->splitting->strong[k] && s->kind[s->A->column[k]] == COARSE) c_column[next++] = s->A->column[k];
+  }
+}
+
 /* Returns an upper bound of |C_i|. */
 static int64_t bound(const struct source *s, karst_index i)
 {
-  int64_t most = s->dependences[i];
+  int64_t most = s->c_start[i + 1] - s->c_start[i];
   if (s->kind[i] == COARSE) return 1;
   if (s->kind[i] == ISOLATED) return 0;
-  for (karst_index k = s->A->row_start[i]; k < s->A->row_start[i + 1]; k++)
-    if (s->splitting->strong[k] && s->kind[s->A->column[k]] == FINE) most += s->dependences[s->A->column[k]];
+  for (karst_index k = s->A->row_start[i]; k < s->A->row_start[i + 1]; k++) {
+    const karst_index j = s->A->column[k];
+    if (s->splitting->strong[k] && s->kind[j] == FINE) most += s->c_start[j + 1] - s->c_start[j];
+  }
   return most < s->A->rows ? most : s->A->rows;
 }
 
 /* Adds the C rows on which row i depends strongly. */
 static void add_dependences(const struct source *s, karst_index i, struct row *row)
 {
-  for (karst_index k = s->A->row_start[i]; k < s->A->row_start[i + 1]; k++) {
-    const karst_index j = s->A->column[k];
-    if (!s->splitting->strong[k] || s->kind[j] != COARSE || row->number[j] >= 0) continue;
+  for (karst_index k = s->c_start[i]; k < s->c_start[i + 1]; k++) {
+    const karst_index j = s->c_column[k];
+    if (row->number[j] >= 0) continue;
     row->number[j] = row->count;
     row->column[row->count] = j;
     row->weight[row->count++] = 0;
@@ -90,23 +106,23 @@ static void add_dependences(const struct source *s, karst_index i, struct row *r
 /* Distributes a_ik = a over C_i and the diagonal by row k. */
 KARST_INLINE void distribute(const struct source *s, bool single, karst_index k, double a, struct row *row)
 {
-  const karst_index first = s->A->row_start[k], last = s->A->row_start[k + 1];
   const double sign = s->negative[k] ? -1 : 1;
+  karst_index count = 0;
   double sum = 0;
-  for (karst_index q = first; q < last; q++) {
+  for (karst_index q = s->A->row_start[k]; q < s->A->row_start[k + 1]; q++) {
     const double b = entry(s, single, q);
-    if (row->number[s->A->column[q]] >= 0 && sign * b < 0) sum += b;
+    const karst_index number = row->number[s->A->column[q]];
+    row->met[count] = number;
+    row->share[count] = b;
+    count += (number >= 0) & (sign * b < 0);
   }
+  for (karst_index n = 0; n < count; n++) sum += row->share[n];
   if (sum == 0) {
     row->weight[row->count] += a;
     return;
   }
   const double part = a / sum;
-  for (karst_index q = first; q < last; q++) {
-    const double b = entry(s, single, q);
-    const karst_index number = row->number[s->A->column[q]];
-    if (number >= 0 && sign * b < 0) row->weight[number] += part * b;
-  }
+  for (karst_index n = 0; n < count; n++) row->weight[row->met[n]] += part * row->share[n];
 }
 
 /* Turns the sums of row i into weights, without those that exceed limit or are none because d_i is 0. */
@@ -242,6 +258,8 @@ static karst_status create_row(karst_context *context, karst_index rows, int64_t
   karst_status status = karst_allocate(context, &row->number, rows, sizeof *row->number, what);
   if (!status) status = karst_allocate(context, &row->column, widest + 1, sizeof *row->column, what);
   if (!status) status = karst_allocate(context, &row->weight, widest + 1, sizeof *row->weight, what);
+  if (!status) status = karst_allocate(context, &row->met, KARST_AMG_LONG, sizeof *row->met, what);
+  if (!status) status = karst_allocate(context, &row->share, KARST_AMG_LONG, sizeof *row->share, what);
   for (karst_index j = 0; j < rows && !status; j++) row->number[j] = -1;
   return status;
 }
@@ -296,6 +314,8 @@ static karst_status make_rows(karst_context *context, const struct source *s, co
     karst_release(context, row[t].number);
     karst_release(context, row[t].column);
     karst_release(context, row[t].weight);
+    karst_release(context, row[t].met);
+    karst_release(context, row[t].share);
   }
   karst_release(context, row);
   return status;
@@ -319,6 +339,36 @@ static void copy_rows(karst_context *context, bool single, const struct rows *ro
   karst_end(context, &piece);
 }
 
+/* Finds what all rows are and which C rows they depend on. kind, negative and c_start are there. */
+static karst_status prepare(karst_context *context, struct source *s, unsigned char *kind, unsigned char *negative,
+                            karst_index *c_start, karst_index **c_column)
+{
+  const karst_amg_matrix *A = s->A;
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, A->entries);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_rows(&piece, A->rows, A->row_start);
+    classify(s, &part, kind, negative, c_start);
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
+  c_start[0] = 0;
+  for (karst_index i = 0; i < A->rows; i++) c_start[i + 1] += c_start[i];
+  const karst_status status =
+      karst_allocate(context, c_column, c_start[A->rows], sizeof **c_column, "the strong couplings of a level");
+  if (status) return status;
+  piece = karst_begin(context, KARST_KIND_ONCE, A->entries);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_rows(&piece, A->rows, A->row_start);
+    list_dependences(s, &part, *c_column);
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
+  s->c_column = *c_column;
+  return KARST_SUCCESS;
+}
+
 karst_status karst_amg_interpolate_cpu(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
                                        const karst_amg_rule *rule, const karst_amg_splitting *splitting,
                                        karst_amg_matrix *P)
@@ -326,31 +376,31 @@ karst_status karst_amg_interpolate_cpu(karst_context *context, const karst_amg *
   static const char what[] = "the interpolation of a multigrid level";
   struct rows rows = {0};
   unsigned char *kind = NULL, *negative = NULL;
-  karst_index *dependences = NULL;
+  karst_index *c_start = NULL, *c_column = NULL;
   karst_status status = karst_amg_take_cpu(context, &P->row_start, (int64_t)A->rows + 1, sizeof *P->row_start, what);
   if (!status) status = karst_allocate(context, &kind, A->rows, 1, what);
   if (!status) status = karst_allocate(context, &negative, A->rows, 1, what);
-  if (!status) status = karst_allocate(context, &dependences, A->rows, sizeof *dependences, what);
+  if (!status) status = karst_allocate(context, &c_start, (int64_t)A->rows + 1, sizeof *c_start, what);
   if (status) goto finish;
   P->rows = A->rows;
   P->columns = splitting->coarse;
-  const struct source s = {amg->single, A, splitting, rule->most_entries, kind, negative, dependences};
-  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, A->entries);
-#pragma omp parallel num_threads(piece.threads)
-  {
-    const karst_part part = karst_part_rows(&piece, A->rows, A->row_start);
-    classify(&s, &part, kind, negative, dependences);
-    karst_part_end(&piece, &part);
-  }
-  karst_end(context, &piece);
-  status = measure_rows(context, &s, &rows);
+  struct source s = {.single = amg->single,
+                     .A = A,
+                     .splitting = splitting,
+                     .most = rule->most_entries,
+                     .kind = kind,
+                     .negative = negative,
+                     .c_start = c_start};
+  status = prepare(context, &s, kind, negative, c_start, &c_column);
+  if (!status) status = measure_rows(context, &s, &rows);
   if (!status) status = make_rows(context, &s, &rows, P);
   if (!status) status = karst_amg_take_matrix_cpu(context, amg, what, P);
   if (!status) copy_rows(context, amg->single, &rows, P);
 finish:
   karst_release(context, kind);
   karst_release(context, negative);
-  karst_release(context, dependences);
+  karst_release(context, c_start);
+  karst_release(context, c_column);
   karst_release(context, rows.start);
   karst_release(context, rows.column);
   karst_release(context, rows.weight);

@@ -6,9 +6,9 @@ static const char what[] = "the product of two multigrid matrices";
 
 /* The work space of one thread. */
 struct workspace {
-  karst_index *marker;    /* [columns of C] */
-  karst_index *column;    /* [longest row of C] its columns in the order in which they were found */
-  karst_index *ascending; /* [longest row of C] */
+  karst_index *marker; /* [columns of C] */
+  karst_index *column; /* [longest row of C] its columns in the order in which they were found */
+  karst_index *place;  /* [longest row of C] the place of each in ascending order */
 };
 
 /* Counts the entries of rows of C in row_start, and their products in first, one element further on. */
@@ -32,54 +32,61 @@ static void count_rows(const karst_amg_matrix *A, const karst_amg_matrix *B, con
   }
 }
 
-KARST_INLINE karst_index get_slot(const karst_amg_product *product, int64_t n)
+KARST_INLINE karst_index get_slot(int size, const void *slot, int64_t n)
 {
-  if (product->slot_size == 1) return ((const uint8_t *)product->slot)[n];
-  if (product->slot_size == 2) return ((const uint16_t *)product->slot)[n];
-  return (karst_index)((const uint32_t *)product->slot)[n];
+  return size == 1   ? ((const uint8_t *)slot)[n]
+         : size == 2 ? ((const uint16_t *)slot)[n]
+                     : (karst_index)((const uint32_t *)slot)[n];
 }
 
-KARST_INLINE void put_slot(const karst_amg_product *product, int64_t n, karst_index slot)
+KARST_INLINE void put_slot(int size, void *slot, int64_t n, karst_index number)
 {
-  if (product->slot_size == 1)
-    ((uint8_t *)product->slot)[n] = (uint8_t)slot;
-  else if (product->slot_size == 2)
-    ((uint16_t *)product->slot)[n] = (uint16_t)slot;
+  if (size == 1)
+    ((uint8_t *)slot)[n] = (uint8_t)number;
+  else if (size == 2)
+    ((uint16_t *)slot)[n] = (uint16_t)number;
   else
-    ((uint32_t *)product->slot)[n] = (uint32_t)slot;
+    ((uint32_t *)slot)[n] = (uint32_t)number;
 }
 
-/* Finds the columns of row i of C, with each product's place among them as they were found. marker is -1 before. */
-static void find_columns(const karst_amg_matrix *A, const karst_amg_matrix *B, karst_index i,
-                         const karst_amg_product *product, const struct workspace *w)
+/* Sorts the columns of row i of C, w->column in the order in which they were found, and finds the place of each. */
+static void sort_columns(karst_index i, const karst_amg_matrix *C, const struct workspace *w)
 {
-  int64_t n = product->first[i];
-  karst_index count = 0;
-  for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
-    for (karst_index q = B->row_start[A->column[k]]; q < B->row_start[A->column[k] + 1]; q++) {
-      const karst_index j = B->column[q];
-      if (w->marker[j] < 0) {
-        w->column[count] = j;
-        w->marker[j] = count++;
-      }
-      put_slot(product, n++, w->marker[j]);
-    }
-}
-
-/* Sorts the columns of row i of C and turns places into slots. */
-static void sort_columns(karst_index i, const karst_amg_product *product, const struct workspace *w)
-{
-  const karst_amg_matrix *C = &product->C;
-  const karst_index start = C->row_start[i], count = C->row_start[i + 1] - start;
-  for (karst_index n = 0; n < count; n++) C->column[start + n] = w->column[n];
-  karst_amg_sort_cpu(count, C->column + start);
-  for (karst_index n = 0; n < count; n++) w->marker[C->column[start + n]] = n;
+  const karst_index count = C->row_start[i + 1] - C->row_start[i];
+  karst_index *column = C->column + C->row_start[i];
+  for (karst_index n = 0; n < count; n++) column[n] = w->column[n];
+  karst_amg_sort_cpu(count, column);
+  for (karst_index n = 0; n < count; n++) w->marker[column[n]] = n;
   for (karst_index n = 0; n < count; n++) {
-    w->ascending[n] = w->marker[w->column[n]];
+    w->place[n] = w->marker[w->column[n]];
     w->marker[w->column[n]] = -1;
   }
-  for (int64_t n = product->first[i]; n < product->first[i + 1]; n++)
-    put_slot(product, n, w->ascending[get_slot(product, n)]);
+}
+
+/* Finds the columns and the slots of rows of C. At first a slot is the number of its column as they were found. */
+KARST_INLINE void fill_rows(int size, const karst_amg_matrix *A, const karst_amg_matrix *B, const karst_part *part,
+                            const struct workspace *w, const karst_amg_product *product)
+{
+  karst_index *restrict marker = w->marker;
+  for (karst_index j = 0; j < B->columns; j++) marker[j] = -1;
+  for (karst_index i = part->first; i < part->last; i++) {
+    int64_t n = product->first[i];
+    karst_index count = 0;
+    for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
+      const karst_index end = B->row_start[A->column[k] + 1];
+      for (karst_index q = B->row_start[A->column[k]]; q < end; q++) {
+        const karst_index j = B->column[q];
+        if (marker[j] < 0) {
+          w->column[count] = j;
+          marker[j] = count++;
+        }
+        put_slot(size, product->slot, n++, marker[j]);
+      }
+    }
+    sort_columns(i, &product->C, w);
+    for (n = product->first[i]; n < product->first[i + 1]; n++)
+      put_slot(size, product->slot, n, w->place[get_slot(size, product->slot, n)]);
+  }
 }
 
 /* Takes the memory of C and of the slots, once all rows are counted. */
@@ -103,12 +110,14 @@ static void walk(karst_context *context, const karst_amg_matrix *A, const karst_
   {
     const karst_part part = karst_part_rows(&piece, A->rows, A->row_start);
     const struct workspace *mine = &w[karst_thread()];
-    if (count) count_rows(A, B, &part, mine->marker, product);
-    for (karst_index j = 0; j < B->columns && !count; j++) mine->marker[j] = -1;
-    for (karst_index i = part.first; i < part.last && !count; i++) {
-      find_columns(A, B, i, product, mine);
-      sort_columns(i, product, mine);
-    }
+    if (count)
+      count_rows(A, B, &part, mine->marker, product);
+    else if (product->slot_size == 1)
+      fill_rows(1, A, B, &part, mine, product);
+    else if (product->slot_size == 2)
+      fill_rows(2, A, B, &part, mine, product);
+    else
+      fill_rows(4, A, B, &part, mine, product);
     karst_part_end(&piece, &part);
   }
   karst_end(context, &piece);
@@ -135,13 +144,13 @@ karst_status karst_amg_plan_product_cpu(karst_context *context, const karst_amg 
   }
   for (int t = 0; t < threads && !status; t++) {
     status = karst_allocate(context, &w[t].column, C->longest, sizeof *w[t].column, what);
-    if (!status) status = karst_allocate(context, &w[t].ascending, C->longest, sizeof *w[t].ascending, what);
+    if (!status) status = karst_allocate(context, &w[t].place, C->longest, sizeof *w[t].place, what);
   }
   if (!status) walk(context, A, B, threads, false, w, product);
   for (int t = 0; t < threads; t++) {
     karst_release(context, w[t].marker);
     karst_release(context, w[t].column);
-    karst_release(context, w[t].ascending);
+    karst_release(context, w[t].place);
   }
   karst_release(context, w);
   return status;
