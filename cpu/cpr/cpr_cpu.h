@@ -21,14 +21,13 @@ typedef struct karst_cpr_plan {
 
 static inline karst_cpr_plan *karst_cpr_plan_of(const karst_cpr *cpr) { return cpr->plan; }
 
-/* The entries of the table, in plan.c, weigh.c, pressure.c and apply.c. */
+/* The entries of the table, in plan.c, weigh.c, pressure.c, couple.c and apply.c. */
 extern const struct karst_cpr_kernels karst_cpr_kernels_cpu;
-karst_status karst_cpr_count_mixed_cpu(karst_context *context, const karst_matrix *A, const karst_cpr *cpr,
-                                       int64_t *mixed, int64_t *cells);
 karst_status karst_cpr_weigh_cpu(karst_context *context, const karst_matrix *A, karst_cpr_weights weights,
                                  const double *given, karst_cpr *cpr, karst_cpr_outcome *outcome);
 karst_status karst_cpr_pressure_cpu(karst_context *context, const karst_matrix *A, int sweeps, karst_cpr *cpr,
                                     karst_matrix *pressure, karst_cpr_outcome *outcome);
+void karst_cpr_couple_cpu(karst_context *context, const karst_cpr *cpr, const karst_matrix *pressure, double *root);
 void karst_cpr_restrict_cpu(karst_context *context, const karst_cpr *cpr, const double *r, double *r_p);
 void karst_cpr_subtract_cpu(karst_context *context, const karst_matrix *A, const karst_cpr *cpr, const double *r,
                             const double *z_p, double *s);

@@ -82,9 +82,9 @@ static void plan_destroy(karst_context *context, karst_cpr *cpr)
 const struct karst_cpr_kernels karst_cpr_kernels_cpu = {
     .plan = plan,
     .plan_destroy = plan_destroy,
-    .count_mixed = karst_cpr_count_mixed_cpu,
     .weigh = karst_cpr_weigh_cpu,
     .pressure = karst_cpr_pressure_cpu,
+    .couple = karst_cpr_couple_cpu,
     .restrict_residual = karst_cpr_restrict_cpu,
     .subtract = karst_cpr_subtract_cpu,
     .prolong = karst_cpr_prolong_cpu,

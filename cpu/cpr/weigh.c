@@ -1,5 +1,5 @@
-/* weigh.c - the weights of CPR on the CPU, and the count by which the pressure is found among the unknowns. Threads
- * share the cells. The blocks of a column are summed in the order of their rows. */
+/* weigh.c - the weights of CPR on the CPU. Threads share the cells. The blocks of a column are summed in the order of
+ * their rows. */
 #include "cpu/cpr/cpr_cpu.h"
 
 #include <string.h>
@@ -30,7 +30,6 @@ struct task {
 /* What a thread has counted. */
 struct tally {
   int64_t guarded, singular, suspect;
-  int64_t *mixed; /* [b] */
 };
 
 KARST_INLINE void sum_column(int b, const struct task *task, karst_index j, const struct room *room)
@@ -68,34 +67,20 @@ KARST_INLINE void weigh_cells(int b, const struct task *task, karst_index first,
   }
 }
 
-KARST_INLINE void count_cells(int b, const struct task *task, karst_index first, karst_index last,
-                              const struct room *room, struct tally *tally)
-{
-  const karst_index *diagonal = karst_cpr_plan_of(task->cpr)->diagonal;
-  for (karst_index i = first; i < last; i++) {
-    const double *own = task->A->value + karst_block_offset(b, diagonal[i]);
-    const karst_reason reason = karst_block_inverse(b, own, own, room->inverse, room->work, room->pivot);
-    tally->singular += reason != KARST_SOUND;
-    for (int c = 0; c < b && reason == KARST_SOUND; c++) tally->mixed[c] += karst_cpr_is_mixed(b, c, room->inverse);
-  }
-}
-
 typedef void cells_function(const struct task *task, karst_index first, karst_index last, int thread,
                             struct tally *tally);
 
-#define INSTANCE(NAME, CELLS, B)                                                                                       \
-  KARST_KERNEL static void NAME(const struct task *task, karst_index first, karst_index last, int thread,              \
-                                struct tally *tally)                                                                   \
+#define INSTANCE(B)                                                                                                    \
+  KARST_KERNEL static void cpr_weigh_##B(const struct task *task, karst_index first, karst_index last, int thread,     \
+                                         struct tally *tally)                                                          \
   {                                                                                                                    \
     double memory[3 * (B) * (B) + 2 * (B)];                                                                            \
     int pivot[B];                                                                                                      \
     const struct room room = room_in(B, memory, pivot);                                                                \
     (void)thread;                                                                                                      \
-    CELLS(B, task, first, last, &room, tally);                                                                         \
+    weigh_cells(B, task, first, last, &room, tally);                                                                   \
   }
-#define INSTANCES(B) INSTANCE(cpr_weigh_##B, weigh_cells, B) INSTANCE(cpr_count_##B, count_cells, B)
-KARST_BLOCK_SIZES(INSTANCES)
-#undef INSTANCES
+KARST_BLOCK_SIZES(INSTANCE)
 #undef INSTANCE
 
 static struct room room_of(const karst_cpr *cpr, int thread)
@@ -112,33 +97,22 @@ KARST_KERNEL static void cpr_weigh_any(const struct task *task, karst_index firs
   weigh_cells(task->cpr->block_size, task, first, last, &room, tally);
 }
 
-KARST_KERNEL static void cpr_count_any(const struct task *task, karst_index first, karst_index last, int thread,
-                                       struct tally *tally)
+/* Computes the weights of all cells. */
+static void run(karst_context *context, const struct task *task, struct tally *tally)
 {
-  const struct room room = room_of(task->cpr, thread);
-  count_cells(task->cpr->block_size, task, first, last, &room, tally);
-}
-
-enum { WEIGH, COUNT };
-
-/* Runs one of the functions on all cells. tally->mixed: [b], or NULL when weighing. */
-static void run(karst_context *context, int function, const struct task *task, struct tally *tally)
-{
-#define ENTRY(B) [B] = {cpr_weigh_##B, cpr_count_##B},
-  static cells_function *const instance[][2] = {{cpr_weigh_any, cpr_count_any}, KARST_BLOCK_SIZES(ENTRY)};
+#define ENTRY(B) [B] = cpr_weigh_##B,
+  static cells_function *const instance[] = {cpr_weigh_any, KARST_BLOCK_SIZES(ENTRY)};
 #undef ENTRY
   const karst_index rows = task->cpr->rows;
   const int b = task->cpr->block_size;
   const bool any = b > KARST_BLOCK_SIZE_LARGEST_INSTANCE;
-  cells_function *cells = instance[any ? 0 : b][function];
+  cells_function *cells = instance[any ? 0 : b];
   karst_piece piece = karst_begin_at_most(context, KARST_KIND_FACTOR, karst_entries(task->A),
                                           any ? karst_cpr_plan_of(task->cpr)->threads : context->threads);
 #pragma omp parallel num_threads(piece.threads)
   {
     const karst_part part = karst_part_begin(&piece, rows);
-    int64_t mixed[b];
-    struct tally mine = {0, 0, 0, mixed};
-    for (int c = 0; c < b; c++) mixed[c] = 0;
+    struct tally mine = {0, 0, 0};
     cells(task, part.first, part.last, karst_thread(), &mine);
     karst_part_end(&piece, &part);
 #pragma omp critical(karst_cpr_weigh)
@@ -146,21 +120,9 @@ static void run(karst_context *context, int function, const struct task *task, s
       tally->guarded += mine.guarded;
       tally->singular += mine.singular;
       tally->suspect += mine.suspect;
-      for (int c = 0; c < b && tally->mixed; c++) tally->mixed[c] += mixed[c];
     }
   }
   karst_end(context, &piece);
-}
-
-karst_status karst_cpr_count_mixed_cpu(karst_context *context, const karst_matrix *A, const karst_cpr *cpr,
-                                       int64_t *mixed, int64_t *cells)
-{
-  const struct task task = {.A = A, .cpr = cpr};
-  struct tally tally = {.mixed = mixed};
-  for (int c = 0; c < cpr->block_size; c++) mixed[c] = 0;
-  run(context, COUNT, &task, &tally);
-  *cells = cpr->rows - tally.singular;
-  return KARST_SUCCESS;
 }
 
 /* Returns the first of the rows of width numbers with one that is not finite, or -1. start: NULL, or the rows are those
@@ -188,7 +150,7 @@ karst_status karst_cpr_weigh_cpu(karst_context *context, const karst_matrix *A, 
     karst_copy_cpu(context, n, given, cpr->weight);
     bad = find_bad(cpr->rows, NULL, b, given);
   } else {
-    run(context, WEIGH, &task, &tally);
+    run(context, &task, &tally);
     if (tally.suspect > 0) bad = find_bad(cpr->rows, A->row_start, b * b, A->value);
   }
   outcome->reason = bad < 0 ? KARST_SOUND : KARST_NOT_FINITE;

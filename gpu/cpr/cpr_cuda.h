@@ -41,15 +41,14 @@ void karst_cpr_reset_cuda(karst_context *context, const karst_cpr *cpr);
 karst_status karst_cpr_report_cuda(karst_context *context, const karst_cpr *cpr, karst_cpr_found *found,
                                    karst_cpr_outcome *outcome);
 
-/* The entries of the table, in plan.cu, weigh.cu, pressure.cu and apply.cu. */
+/* The entries of the table, in plan.cu, weigh.cu, pressure.cu, couple.cu and apply.cu. */
 karst_status karst_cpr_plan_cuda(karst_context *context, const karst_matrix *A, karst_cpr *cpr);
 void karst_cpr_plan_destroy_cuda(karst_context *context, karst_cpr *cpr);
-karst_status karst_cpr_count_mixed_cuda(karst_context *context, const karst_matrix *A, const karst_cpr *cpr,
-                                        int64_t *mixed, int64_t *cells);
 karst_status karst_cpr_weigh_cuda(karst_context *context, const karst_matrix *A, karst_cpr_weights weights,
                                   const double *given, karst_cpr *cpr, karst_cpr_outcome *outcome);
 karst_status karst_cpr_pressure_cuda(karst_context *context, const karst_matrix *A, int sweeps, karst_cpr *cpr,
                                      karst_matrix *pressure, karst_cpr_outcome *outcome);
+void karst_cpr_couple_cuda(karst_context *context, const karst_cpr *cpr, const karst_matrix *pressure, double *root);
 void karst_cpr_restrict_cuda(karst_context *context, const karst_cpr *cpr, const double *r, double *r_p);
 void karst_cpr_subtract_cuda(karst_context *context, const karst_matrix *A, const karst_cpr *cpr, const double *r,
                              const double *z_p, double *s);

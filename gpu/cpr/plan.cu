@@ -139,8 +139,8 @@ void karst_cpr_plan_destroy_cuda(karst_context *context, karst_cpr *cpr)
 extern "C" {
 extern const struct karst_cpr_kernels karst_cpr_kernels_cuda;
 const struct karst_cpr_kernels karst_cpr_kernels_cuda = {
-    karst_cuda_entry<karst_cpr_plan_cuda>::call,        karst_cuda_entry<karst_cpr_plan_destroy_cuda>::call,
-    karst_cuda_entry<karst_cpr_count_mixed_cuda>::call, karst_cuda_entry<karst_cpr_weigh_cuda>::call,
-    karst_cuda_entry<karst_cpr_pressure_cuda>::call,    karst_cuda_entry<karst_cpr_restrict_cuda>::call,
-    karst_cuda_entry<karst_cpr_subtract_cuda>::call,    karst_cuda_entry<karst_cpr_prolong_cuda>::call};
+    karst_cuda_entry<karst_cpr_plan_cuda>::call,     karst_cuda_entry<karst_cpr_plan_destroy_cuda>::call,
+    karst_cuda_entry<karst_cpr_weigh_cuda>::call,    karst_cuda_entry<karst_cpr_pressure_cuda>::call,
+    karst_cuda_entry<karst_cpr_couple_cuda>::call,   karst_cuda_entry<karst_cpr_restrict_cuda>::call,
+    karst_cuda_entry<karst_cpr_subtract_cuda>::call, karst_cuda_entry<karst_cpr_prolong_cuda>::call};
 }

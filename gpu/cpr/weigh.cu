@@ -1,5 +1,4 @@
-/* weigh.cu - the weights of CPR on the GPU, and the count by which the pressure is found among the unknowns. The blocks
- * of a column are summed in the order of their rows.
+/* weigh.cu - the weights of CPR on the GPU. The blocks of a column are summed in the order of their rows.
  *
  * Blocks with an instance: a thread block sums the columns of some cells, an element of a sum a thread, so that
  * neighbours read neighbouring elements, and then inverts each sum by one thread. Larger ones: a thread block for each
@@ -126,42 +125,6 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
   }
 }
 
-/* count: [B + 1] cells in which the weights for each unknown are mixed, and sound cells; 0 at first. */
-template <int B> __global__ void __launch_bounds__(THREADS) count_small(task t, unsigned long long *count)
-{
-  __shared__ unsigned counted[B + 1];
-  const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  double inverse[B * B], work[2 * B];
-  int pivot[B];
-  if (threadIdx.x <= B) counted[threadIdx.x] = 0;
-  __syncthreads();
-  if (i < t.rows) {
-    const double *own = t.value + karst_cuda_offset(B, t.diagonal[i]);
-    const bool sound = karst_block_inverse(B, own, own, inverse, work, pivot) == KARST_SOUND;
-    if (sound) atomicAdd(&counted[B], 1u);
-#pragma unroll
-    for (int c = 0; c < B; c++)
-      if (sound && karst_cpr_is_mixed(B, c, inverse)) atomicAdd(&counted[c], 1u);
-  }
-  __syncthreads();
-  if (threadIdx.x <= B && counted[threadIdx.x] > 0)
-    atomicAdd(&count[threadIdx.x], (unsigned long long)counted[threadIdx.x]);
-}
-
-__global__ void __launch_bounds__(KARST_CUDA_THREADS) count_large(task t, unsigned long long *count)
-{
-  extern __shared__ double shared[];
-  const int b = t.b;
-  double *inverse = t.room + 3 * (int64_t)b * b * blockIdx.x;
-  for (int64_t i = blockIdx.x; i < t.rows; i += gridDim.x) {
-    const double *own = t.value + karst_cuda_offset(b, t.diagonal[i]);
-    if (invert(b, own, own, inverse, shared) != KARST_SOUND) continue;
-    if (threadIdx.x == 0) atomicAdd(&count[b], 1ull);
-    for (int c = (int)threadIdx.x; c < b; c += (int)blockDim.x)
-      if (karst_cpr_is_mixed(b, c, inverse)) atomicAdd(&count[c], 1ull);
-  }
-}
-
 task task_of(const karst_matrix *A, const karst_cpr *cpr, karst_cpr_weights weights, const double *given)
 {
   const karst_cpr_cuda *plan = karst_cpr_cuda_of(cpr);
@@ -187,30 +150,6 @@ karst_status karst_cpr_report_cuda(karst_context *context, const karst_cpr *cpr,
   outcome->reason = KARST_NOT_FINITE;
   outcome->block_row = (karst_index)found->bad;
   return status;
-}
-
-karst_status karst_cpr_count_mixed_cuda(karst_context *context, const karst_matrix *A, const karst_cpr *cpr,
-                                        int64_t *mixed, int64_t *cells)
-{
-  const int b = cpr->block_size;
-  const task t = task_of(A, cpr, KARST_CPR_QUASI_IMPES, NULL);
-  cudaStream_t stream = karst_cuda_of(context)->stream;
-  unsigned long long counted[KARST_BLOCK_SIZE_MAX + 1];
-  const karst_status status = karst_cuda_compute(context, b + 1, "CPR", counted, [&](unsigned long long *count) {
-    karst_cuda_instance(b, [&](auto size) {
-      constexpr int B = decltype(size)::value;
-      if constexpr (B > 0)
-        count_small<B><<<karst_cuda_grid(t.rows, THREADS), THREADS, 0, stream>>>(t, count);
-      else
-        count_large<<<(unsigned)karst_cpr_cuda_of(cpr)->groups, KARST_CUDA_THREADS, karst_cuda_invert_shared(b),
-                      stream>>>(t, count);
-    });
-  });
-  karst_cuda_work_end(context);
-  if (status) return status;
-  for (int c = 0; c < b; c++) mixed[c] = (int64_t)counted[c];
-  *cells = (int64_t)counted[b];
-  return KARST_SUCCESS;
 }
 
 karst_status karst_cpr_weigh_cuda(karst_context *context, const karst_matrix *A, karst_cpr_weights weights,

@@ -43,11 +43,6 @@ struct karst_cpr_kernels {
    * accepts zeros. */
   karst_status (*plan)(karst_context *context, const karst_matrix *A, karst_cpr *cpr);
   void (*plan_destroy)(karst_context *context, karst_cpr *cpr);
-  /* mixed[c], c < b: the cells in which quasi-IMPES weights for the unknown c, row c of A_ii^-1, have entries of both
-   * signs; entries below 1e-12 of the largest have no sign. *cells: those whose A_ii is not singular. Waits for the
-   * device. It may take work space. */
-  karst_status (*count_mixed)(karst_context *context, const karst_matrix *A, const karst_cpr *cpr, int64_t *mixed,
-                              int64_t *cells);
   /* Computes the weights. given: the storage blocks [b*b*rows] for true-IMPES, the weights [b*rows] for given, device
    * memory; else NULL. Sets outcome->guarded and ->singular, and the reason. Waits for the device. Allocates nothing. */
   karst_status (*weigh)(karst_context *context, const karst_matrix *A, karst_cpr_weights weights, const double *given,
@@ -58,6 +53,10 @@ struct karst_cpr_kernels {
    * Allocates nothing. */
   karst_status (*pressure)(karst_context *context, const karst_matrix *A, int sweeps, karst_cpr *cpr,
                            karst_matrix *pressure, karst_cpr_outcome *outcome);
+  /* root[i] = sqrt(sum_j sqrt(a_ij a_ji / (a_ii a_jj))) for the rows of A_p, over the j where a_ij and a_ji have the sign
+   * opposite to their diagonal entries. The sum is near 1 for an elliptic equation and near 0 for transport, whose
+   * couplings go one way, and does not depend on scales. root: [rows], device memory. */
+  void (*couple)(karst_context *context, const karst_cpr *cpr, const karst_matrix *pressure, double *root);
   /* r_p = W^T r; r [b*rows], r_p [rows] */
   void (*restrict_residual)(karst_context *context, const karst_cpr *cpr, const double *r, double *r_p);
   /* s = r - A E z_p, with the rounded columns of A; z_p [rows], r and s [b*rows] */

@@ -60,20 +60,6 @@ KARST_INLINE int karst_cpr_weigh_cell(int b, int p, const double *block, const d
   return happened;
 }
 
-/* Whether row c of an inverse block has entries of both signs; those below 1e-12 of the largest have no sign. */
-KARST_INLINE bool karst_cpr_is_mixed(int b, int c, const double *inverse)
-{
-  double largest = 0;
-  bool positive = false, negative = false;
-  for (int r = 0; r < b; r++)
-    if (fabs(inverse[r * b + c]) > largest) largest = fabs(inverse[r * b + c]);
-  for (int r = 0; r < b; r++) {
-    positive = positive || inverse[r * b + c] > 1e-12 * largest;
-    negative = negative || inverse[r * b + c] < -1e-12 * largest;
-  }
-  return positive && negative;
-}
-
 /* Returns s_i after a sweep of the balance, from s_i before it and the sums of |a_ji| s_j and |a_ij|. A cell whose sums
  * are 0 keeps it. */
 KARST_INLINE double karst_cpr_balanced(double s, double column_sum, double row_sum)
@@ -96,6 +82,14 @@ KARST_INLINE int karst_cpr_column_exponent(double largest)
   if (!(largest > 0) || (largest <= FLT_MAX && ilogb(largest) >= KARST_CPR_SMALLEST_EXPONENT)) return 0;
   const int exponent = KARST_CPR_SCALED_EXPONENT - ilogb(largest);
   return exponent < LIMIT ? exponent : LIMIT;
+}
+
+/* Returns sqrt(a_ij a_ji / (a_ii a_jj)) if i and j hold each other as neighbours in an elliptic equation do, with
+ * entries of the sign opposite to the diagonal's, else 0. It does not depend on scales of rows or columns. */
+KARST_INLINE double karst_cpr_coupling(double own, double coupling, double mirror, double other)
+{
+  const double here = own != 0 ? -coupling / own : 0, there = other != 0 ? -mirror / other : 0;
+  return here > 0 && there > 0 ? sqrt(here) * sqrt(there) : 0;
 }
 
 #endif
