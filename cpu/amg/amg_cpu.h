@@ -11,7 +11,6 @@
 typedef struct karst_amg_cpu {
   int exponent;        /* level 0 is A divided by 2^exponent */
   double *dense;       /* [rows*rows] work space for the inverse of the last level, row by row; NULL without one */
-  double *size;        /* [rows] behind it: the largest absolute entry of each column */
   karst_index *origin; /* [rows] the row of the last level that is at each place after the exchanges of rows */
 } karst_amg_cpu;
 
@@ -42,8 +41,8 @@ karst_status karst_amg_take_matrix_cpu(karst_context *context, const karst_amg *
 /* Sorts numbers in ascending order: Shell's method. */
 void karst_amg_sort_cpu(karst_index count, karst_index *number);
 
-/* strong[k] = whether entry k couples its row strongly. A coupling is strong if -s a_ij >= theta max_k -s a_ik > 0, where
- * s is the sign of a_ii. Returns whether the row has one. */
+/* strong[k] = whether entry k couples its row strongly. A coupling is strong if -s a_ij >= theta max_k -s a_ik > 0,
+ * where s is the sign of a_ii. Returns whether the row has one. */
 KARST_INLINE bool karst_amg_find_strong(bool single, const karst_amg_matrix *A, double strength, karst_index i,
                                         unsigned char *strong)
 {
@@ -95,8 +94,7 @@ void karst_amg_apply_cpu(karst_context *context, const karst_amg *amg, const dou
 karst_status karst_amg_fetch_cpu(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
                                  karst_index *row_start, karst_index *column, double *value);
 
-/* Inverts the matrix of the last level into amg->inverse and returns the number of pinned unknowns; -1: a number is
- * not finite. */
+/* Inverts the matrix of the last level into amg->inverse and returns the number of pinned unknowns. */
 karst_index karst_amg_invert_cpu(const karst_amg *amg);
 
 #endif

@@ -35,16 +35,14 @@ karst_status karst_amg_finish_cpu(karst_context *context, karst_amg *amg)
   }
   if (status || last > KARST_AMG_DENSE) return status;
   status = karst_amg_take_cpu(context, &amg->inverse, last * last, (size_t)scalar, what);
-  if (!status) status = karst_amg_take_cpu(context, &plan->dense, last * (last + 1), sizeof *plan->dense, what);
-  if (!status) plan->size = plan->dense + last * last;
+  if (!status) status = karst_amg_take_cpu(context, &plan->dense, last * last, sizeof *plan->dense, what);
   if (!status) status = karst_amg_take_cpu(context, &plan->origin, last, sizeof *plan->origin, what);
-  amg->plan_memory += last * last * (scalar + (int64_t)sizeof *plan->dense) +
-                      last * (int64_t)(sizeof *plan->dense + sizeof *plan->origin);
+  amg->plan_memory += last * last * (scalar + (int64_t)sizeof *plan->dense) + last * (int64_t)sizeof *plan->origin;
   return status;
 }
 
-/* Computes the weights of rows first .. last - 1 of a level, and returns whether all entries are finite. A weight that T
- * cannot hold is 0. */
+/* Computes the weights of rows first .. last - 1 of a level, and returns whether all entries are finite. A weight that
+ * T cannot hold is 0. */
 KARST_INLINE bool weigh_rows(bool single, bool l1, const karst_amg_level *level, karst_index first, karst_index last)
 {
   double not_finite = 0;

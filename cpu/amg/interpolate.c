@@ -6,8 +6,8 @@
  *     d_i  = a_ii + sum_n a_in + sum_k a_ik abar_ki / b_ik
  *
  * where k are the strong F neighbours of i, abar_kl is a_kl if its sign is opposite to that of a_kk and else 0, and n
- * are the other neighbours outside C_i. As in hypre's implementation a_ik goes to d_i if b_ik = 0, and couplings to rows
- * without strong couplings are left out. A long row k is among the n, so that a row with couplings to all others costs
+ * are the other neighbours outside C_i. As in hypre's implementation a_ik goes to d_i if b_ik = 0, and couplings to
+ * rows without strong couplings are left out. A long row k is among the n, so that a row with couplings to all others costs
  * each of them no more than that one. The weights are computed in double. */
 #include "cpu/amg/amg_cpu.h"
 

@@ -1,9 +1,12 @@
 /* invert.c - the dense inverse of the last level, by Gauss-Jordan elimination in place, in double.
  *
- * Step k exchanges rows so that the pivot of unknown k is large: the diagonal entry where it is at least a tenth of the
- * largest entry of the column, which keeps the inverse of a symmetric matrix symmetric. An unknown whose column has no
- * entry left beyond rounding is pinned: it is 0, and the equation with its number is dropped, or another one if that has
- * been used. So its row of the inverse and the column of that equation are 0. */
+ * * Step k exchanges rows so that the pivot of unknown k is large: the diagonal entry where it is at least a tenth of
+ * the largest entry of the column, which keeps the inverse of a symmetric matrix symmetric. In exact arithmetic the
+ * pivot is u'Av, where the equations taken so far and this one, in the proportions u, have no other unknown left than
+ * k, and v solves those taken so far for unknown k = 1. Errors of relative size e in the entries of A change it by up
+ * to e |u|'|A||v|. A pivot within that, e = rows * epsilon of the levels' precision, is that of a singular matrix:
+ * products of several levels have made A. Its unknown is pinned, which is to say 0, and the equation of its number is
+ * dropped, or another one if that has been used. So its row of the inverse and the column of that equation are 0. */
 #include "cpu/amg/amg_cpu.h"
 
 #include <float.h>
@@ -11,19 +14,15 @@
 
 static const double diagonal_share = 0.1;
 
-/* Spreads A over the dense array, and finds the size of each column. */
+/* Spreads A over the dense array. */
 static void spread(bool single, const karst_amg_matrix *A, const karst_amg_cpu *plan)
 {
   const int64_t n = A->rows;
   for (int64_t v = 0; v < n * n; v++) plan->dense[v] = 0;
-  for (int64_t j = 0; j < n; j++) plan->size[j] = 0;
   for (karst_index i = 0; i < n; i++) {
     plan->origin[i] = i;
-    for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
-      const double a = karst_amg_value(single, A->value, k);
-      plan->dense[i * n + A->column[k]] = a;
-      plan->size[A->column[k]] = fmax(plan->size[A->column[k]], fabs(a));
-    }
+    for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
+      plan->dense[i * n + A->column[k]] = karst_amg_value(single, A->value, k);
   }
 }
 
@@ -39,19 +38,37 @@ static void exchange_rows(const karst_amg_cpu *plan, karst_index n, karst_index 
   }
 }
 
-/* Returns the row of the pivot of column k, or -1 if all its entries are at most least. *own: the row that holds equation
- * k, or k if a row above does. */
-static karst_index find_pivot(const karst_amg_cpu *plan, karst_index n, karst_index k, double least, karst_index *own)
+/* Returns |u|'|A||v| for the pivot of unknown k in a row. Elimination in place has left v above the pivot and u to the
+ * left of it, except for their signs; both are 0 for what is pinned. */
+static double perturbation(bool single, const karst_amg_matrix *A, const karst_amg_cpu *plan, karst_index row,
+                           karst_index k)
 {
+  const int64_t n = A->rows;
+  double sum = 0;
+  for (karst_index m = 0; m <= k; m++) {
+    const double u = m == k ? 1 : fabs(plan->dense[row * n + m]);
+    const karst_index i = plan->origin[m == k ? row : m];
+    for (karst_index q = A->row_start[i]; q < A->row_start[i + 1] && A->column[q] <= k && u > 0; q++) {
+      const double v = A->column[q] == k ? 1 : fabs(plan->dense[A->column[q] * n + k]);
+      sum += u * fabs(karst_amg_value(single, A->value, q)) * v;
+    }
+  }
+  return sum;
+}
+
+/* Returns the row of the largest entry left in column k, or *own, the row that holds equation k, if its entry is not
+ * much smaller. *own is k if a row above holds that equation. */
+static karst_index find_pivot(const karst_amg_cpu *plan, karst_index n, karst_index k, karst_index *own)
+{
+  const double *column = plan->dense + k;
   karst_index pivot = k;
   *own = k;
   for (karst_index i = k; i < n; i++) {
-    if (fabs(plan->dense[i * (int64_t)n + k]) > fabs(plan->dense[pivot * (int64_t)n + k])) pivot = i;
+    if (fabs(column[i * (int64_t)n]) > fabs(column[pivot * (int64_t)n])) pivot = i;
     if (plan->origin[i] == k) *own = i;
   }
-  const double largest = fabs(plan->dense[pivot * (int64_t)n + k]);
-  if (!(largest > least)) return -1;
-  const bool keeps = plan->origin[*own] == k && fabs(plan->dense[*own * (int64_t)n + k]) >= diagonal_share * largest;
+  const double largest = fabs(column[pivot * (int64_t)n]);
+  const bool keeps = plan->origin[*own] == k && fabs(column[*own * (int64_t)n]) >= diagonal_share * largest;
   return keeps ? *own : pivot;
 }
 
@@ -81,9 +98,10 @@ karst_index karst_amg_invert_cpu(const karst_amg *amg)
   spread(amg->single, A, plan);
   for (karst_index k = 0; k < n; k++) {
     karst_index own;
-    const karst_index pivot = find_pivot(plan, A->rows, k, rounding * plan->size[k], &own);
-    exchange_rows(plan, A->rows, k, pivot < 0 ? own : pivot);
-    if (pivot >= 0) {
+    const karst_index pivot = find_pivot(plan, A->rows, k, &own);
+    const bool sound = fabs(plan->dense[pivot * n + k]) > rounding * perturbation(amg->single, A, plan, pivot, k);
+    exchange_rows(plan, A->rows, k, sound ? pivot : own);
+    if (sound) {
       karst_amg_eliminate(A->rows, k, plan->dense);
       continue;
     }

@@ -179,7 +179,8 @@ struct karst_amg_kernels {
    * and prepares to run amg->step. All levels and the steps are there. */
   karst_status (*finish)(karst_context *context, karst_amg *amg);
   /* Computes the weights of all levels and the inverse of the last one by elimination with pivoting. Allocates nothing.
-   * A pivot below rows * epsilon of the levels' precision times the size of its column is pinned. */
+   * A pivot is pinned that errors of rows * epsilon of the levels' precision in the entries of the last level, relative
+   * to each, may have made (cpu/amg/invert.c). */
   karst_status (*weigh)(karst_context *context, karst_amg *amg, karst_amg_outcome *outcome);
   /* z = M^-1 r: the right-hand side of level 0 is r divided by a power of two near its largest element, so that float
    * holds it; then the steps; then z. r, z: [rows], and they do not overlap. */
