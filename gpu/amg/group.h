@@ -59,6 +59,21 @@ template <int LANES> struct karst_amg_group {
     return value;
   }
 
+  /* sum, and to it one by one the values of the first many lanes, in all threads. */
+  static __device__ __forceinline__ double add_in_order(double sum, double value, int many)
+  {
+    if (LANES <= WARP) {
+      for (int from = 0; from < many; from++) sum += __shfl_sync(mask(), value, from, LANES);
+      return sum;
+    }
+    __shared__ double all[LANES];
+    __syncthreads();
+    all[threadIdx.x] = value;
+    __syncthreads();
+    for (int from = 0; from < many; from++) sum += all[from];
+    return sum;
+  }
+
   /* The sum over the lanes before this one, and in *all that over the group; LANES <= 32. */
   static __device__ __forceinline__ karst_index sum_before(karst_index value, karst_index *all)
   {

@@ -5,7 +5,8 @@
  *     d_i  = a_ii + sum_n a_in + sum_k a_ik abar_ki / b_ik
  *
  * as in cpu/amg/interpolate.c, which explains the terms. A group of threads takes a row: it collects C_i in a hash
- * table, sorts it, and adds the terms to w k by k, with a lane for each l. */
+ * table, sorts it, and adds the terms to w k by k, with a lane for each l. Sums have the order of the CPU and no fused
+ * products, so that equal weights, of which some are left out, are equal there and here. */
 #include "gpu/amg/group.h"
 #include "gpu/ilu/ilu_cuda.h"
 
@@ -122,30 +123,37 @@ __device__ __forceinline__ karst_index number_of(const task<T> &t, karst_index i
   return t.place[l] < 0 ? -1 : karst_amg_find(list, count, t.place[l]);
 }
 
-/* Distributes a_ik = a over C_i by row k, a lane for each entry, and returns the part of d_i. */
+/* sum + a b, rounded twice. */
+__device__ __forceinline__ double add_product(double sum, double a, double b)
+{
+  return __dadd_rn(sum, __dmul_rn(a, b));
+}
+
+/* Distributes a_ik = a over C_i and d by row k, a lane for each entry. Returns the new d. */
 template <int LANES, typename T>
-__device__ __forceinline__ double distribute(const task<T> &t, karst_index i, karst_index k, double a,
+__device__ __forceinline__ double distribute(const task<T> &t, karst_index i, karst_index k, double a, double d,
                                              const karst_index *list, karst_index count, double *w)
 {
   using group = karst_amg_group<LANES>;
   const bool negative = t.kind[k] & NEGATIVE;
-  const karst_index begin = t.A.start[k] + group::lane(), end = t.A.start[k + 1];
+  const karst_index begin = t.A.start[k], end = t.A.start[k + 1];
   double sum = 0, own = 0;
-  for (karst_index f = begin; f < end; f += LANES) {
-    const karst_index number = number_of(t, i, negative, f, list, count);
-    if (number >= 0) sum += t.A.value[f];
-    if (number == count) own = t.A.value[f];
+  for (karst_index base = begin; base < end; base += LANES) {
+    const karst_index f = base + group::lane();
+    const karst_index number = f < end ? number_of(t, i, negative, f, list, count) : -1;
+    const double value = number >= 0 ? t.A.value[f] : 0;
+    if (number == count) own = value;
+    sum = group::add_in_order(sum, value, (int)min((karst_index)LANES, end - base));
   }
-  sum = group::sum(sum);
-  own = group::sum(own);
-  if (sum == 0) return a;
+  if (sum == 0) return d + a;
   const double part = a / sum;
-  for (karst_index f = begin; f < end; f += LANES) {
+  for (karst_index f = begin + group::lane(); f < end; f += LANES) {
     const karst_index number = number_of(t, i, negative, f, list, count);
-    if (number >= 0 && number < count) w[number] += part * t.A.value[f];
+    if (number >= 0 && number < count) w[number] = add_product(w[number], part, t.A.value[f]);
   }
+  own = group::sum(own);
   group::sync();
-  return part * own;
+  return own == 0 ? d : add_product(d, part, own);
 }
 
 /* Sets w but for the division, and returns d_i. */
@@ -157,20 +165,18 @@ __device__ __forceinline__ double sum_weights(const task<T> &t, karst_index i, c
   double d = 0;
   for (karst_index k = group::lane(); k < count; k += LANES) w[k] = 0;
   group::sync();
-  for (karst_index e = t.A.start[i] + group::lane(); e < t.A.start[i + 1]; e += LANES) {
+  for (karst_index e = t.A.start[i]; e < t.A.start[i + 1]; e++) {
     const karst_index j = t.A.column[e];
     const karst_index at = t.place[j] >= 0 ? karst_amg_find(list, count, t.place[j]) : -1;
     const int kind = kind_of(t, j);
-    if (at >= 0)
-      w[at] = t.A.value[e];
-    else if (j == i || (kind != ISOLATED && !(t.strong[e] && kind == FINE)))
-      d += t.A.value[e];
-  }
-  d = group::sum(d);
-  group::sync();
-  for (karst_index e = t.A.start[i]; e < t.A.start[i + 1]; e++) {
-    const karst_index k = t.A.column[e];
-    if (t.strong[e] && kind_of(t, k) == FINE) d += distribute<LANES>(t, i, k, t.A.value[e], list, count, w);
+    const double a = t.A.value[e];
+    if (at >= 0) {
+      if (group::lane() == 0) w[at] += a;
+      group::sync();
+    } else if (j != i && t.strong[e] && kind == FINE)
+      d = distribute<LANES>(t, i, j, a, d, list, count, w);
+    else if (j == i || kind != ISOLATED)
+      d += a;
   }
   return d;
 }
