@@ -94,6 +94,12 @@ static const struct systems all[] = {
     {"rrb", "poisson2d:3x500", 1, 1, 1, "precond=rrb solver=cg"},
     {"rrb", "poisson2d:500x2", 1, 1, 1, "precond=rrb solver=gmres"},
 
+    {"amg", "poisson3d:9x8x7", 1, 1, 1, "precond=amg solver=cg"},
+    {"amg", "laplace27:6x5x4", 1, 1, 1, "precond=amg solver=cg amg-precision=double"},
+    {"amg", "convdiff:9x8x7", 1, 1, 1, "precond=amg amg-smoother=chebyshev"},
+    {"amg", "convdiff:9x8x7", 1, 1, 1, "precond=amg amg-coarsening=aggregation"},
+    {"amg", "arrow:1200", 1, 1, 1, "precond=amg"},
+
     {"orderings", "convdiff:6x5x4", 1, 3, 1, "ordering=rcm"},
     {"orderings", "convdiff:6x5x4", 1, 3, 1, "ordering=colour"},
     {"orderings", "convdiff:6x5x4", 1, 3, 1, "ordering=auto"},
