@@ -6,8 +6,7 @@
 #include <stdio.h>
 
 struct state {
-  karst_amg amg; /* levels = 0: none */
-  karst_amg_step *step;
+  karst_amg amg;               /* levels = 0: none */
   karst_amg_settings settings; /* resolved */
   bool fresh;                  /* choose has computed the levels for the values that update is for */
   bool stalled;
@@ -64,9 +63,9 @@ static karst_status setup(karst_precond *p)
 
 static void clear(const karst_precond *p, struct state *state)
 {
+  karst_release(p->context, state->amg.step);
+  state->amg.step = NULL;
   kernels_of(p)->destroy(p->context, &state->amg);
-  karst_release(p->context, state->step);
-  state->step = NULL;
   state->amg =
       (karst_amg){.single = state->settings.precision == 0, .l1 = state->settings.smoother != KARST_AMG_JACOBI};
 }
