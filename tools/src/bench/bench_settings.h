@@ -82,7 +82,7 @@ int bench_ways_parse(karst_context *context, const char *list, bool optional, be
 extern const struct tool_option bench_options[];
 /* Sets an option of Karst for what is timed; bench's own options and those that bench fixes are refused. */
 int bench_option_set(karst_context *context, karst_options *options, const char *name, const char *value);
-/* Whether the fill level has a meaning for a preconditioner. */
-bool bench_has_level(const char *precond);
+/* Whether the preconditioner of a set of options has a fill level of its own. */
+bool bench_has_level(const karst_options *options);
 
 #endif

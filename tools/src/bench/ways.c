@@ -31,11 +31,7 @@ int bench_option_set(karst_context *context, karst_options *options, const char 
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;
 }
 
-bool bench_has_level(const char *precond)
-{
-  static const char *const without[] = {"none", "jacobi", "fgbilu", "dilu", "rrb", NULL};
-  return !is_among(precond, without);
-}
+bool bench_has_level(const karst_options *options) { return karst_options_used(options, "level"); }
 
 /* Finds the devices that a preconditioner and its style, which may be "", are for. */
 static void find_devices(const char *precond, const char *style, bench_way *way)
@@ -143,7 +139,7 @@ static int add_ways(karst_context *context, const char *item, bench_settings *se
     const int exit_status = parse_way(context, settings, item, way);
     if (exit_status != TOOL_GO_ON) return exit_status;
     if (!settings->mode->way_each_level) continue;
-    const bool leveled = bench_has_level(tool_option_text(way->options, "precond"));
+    const bool leveled = bench_has_level(way->options);
     if (leveled) levels = settings->levels;
     const karst_status status =
         finish_way(item, leveled ? settings->level[l / orders] : -1, l % orders == 1, settings, way);

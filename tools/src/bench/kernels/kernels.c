@@ -164,7 +164,7 @@ static int make_cases(const bench_settings *settings, bench_result *result, int 
   *cases = 0;
   for (int w = 0; w < settings->ways; w++) {
     const bench_way *way = &settings->way[w];
-    const int levels = bench_has_level(tool_option_text(way->options, "precond")) ? settings->levels : 1;
+    const int levels = bench_has_level(way->options) ? settings->levels : 1;
     for (int l = 0; l < levels; l++) {
       bench_result *next = &result[(*cases)++];
       *next = (bench_result){.what = {settings->matrix, settings->block, settings->level[l], settings->restart,

@@ -247,7 +247,7 @@ void bench_report_table(const bench_result *result)
   printf(": %s%lld row%s, %lld block%s of %d; %s", what->negate ? "negated, " : "", (long long)result->rows,
          tool_plural(result->rows), (long long)result->blocks, tool_plural(result->blocks), result->block_size,
          strcmp(what->way, "iluk") == 0 ? "ILU" : what->way);
-  if (bench_has_level(tool_option_text(what->options, "precond"))) printf("(%d)", what->level);
+  if (bench_has_level(what->options)) printf("(%d)", what->level);
   printf(" with %lld entr%s; GMRES(%d), %d iteration%s; median of %d\n", (long long)result->factor_entries,
          result->factor_entries == 1 ? "y" : "ies", what->restart, what->iterations, tool_plural(what->iterations),
          result->repeat);

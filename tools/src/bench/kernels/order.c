@@ -71,7 +71,7 @@ karst_status bench_order_set(const bench_case *what, karst_options *options)
 karst_status bench_ordered_open(const bench_case *what, const karst_options *options, const bench_place *place,
                                 bench_ordered *ordered)
 {
-  const int level = bench_has_level(tool_option_text(options, "precond")) ? what->level : 0;
+  const int level = bench_has_level(options) ? what->level : 0;
   karst_options *outer;
 
   *ordered = (bench_ordered){.solver = NULL};
