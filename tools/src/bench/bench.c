@@ -1,14 +1,16 @@
 /* bench.c - measures kernels, cells of grids or whole solves of one system, against the memory bandwidth and against
- * peers; the folders kernels/, cells/ and solves/ have a mode each. bench reports figures and does not judge them. */
+ * peers, or the solves of a sequence of systems; the folders kernels/, cells/, solves/ and sequence/ have a mode each.
+ * bench reports figures and does not judge them. */
 #include "tools/src/bench/cells/cells.h"
 #include "tools/src/bench/kernels/bench_kernels.h"
+#include "tools/src/bench/sequence/sequence.h"
 #include "tools/src/bench/solves/solves.h"
 #include "tools/src/peers/cusparse.h"
 
 #include <stdlib.h>
 
 static const struct bench_mode *const modes[] = {&bench_kernels_mode, &bench_correction_mode, &bench_grids_mode,
-                                                 &bench_solves_mode, NULL};
+                                                 &bench_solves_mode,  &bench_sequence_mode,   NULL};
 
 int main(int argc, char *argv[])
 {

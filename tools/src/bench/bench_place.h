@@ -16,6 +16,8 @@ typedef struct bench_place {
 
 /* Loads the system onto the device of the context, which is a GPU or not. On failure the place is left to be closed. */
 int bench_place_open(karst_context *context, const bench_case *what, bool gpu, bench_place *place);
+/* Copies a matrix in host memory onto the device of a context, with its grid. */
+karst_status bench_matrix_copy(const karst_matrix *from, karst_context *context, karst_matrix **to);
 /* Copies the system of a place on the CPU onto the GPU of the context. */
 int bench_place_copy(const bench_place *cpu, karst_context *context, bench_place *place);
 /* Closes a place, also one that is incomplete or closed. */

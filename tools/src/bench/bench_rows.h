@@ -60,6 +60,11 @@ void bench_table_close(bench_table *table);
  * sound, and a note says why. */
 bool bench_row_open(const bench_table *table, bench_row *row);
 void bench_row_close(bench_row *row);
+/* Makes the options of a row's whole solves by the solver of --solves to --rtol. The caller destroys them. */
+karst_status bench_row_solver_options(const bench_table *table, const bench_row *row, int max_iterations,
+                                      karst_options **options);
+/* Checks that solver, and --ordering. */
+int bench_solver_check(karst_context *context, bench_settings *settings);
 /* Prints why a row ends and returns false. */
 bool bench_row_fail(bench_row *row, const char *why);
 

@@ -9,13 +9,14 @@ enum {
   BENCH_WAYS = 64,  /* most preconditioners in an option */
   BENCH_PEERS = 8,  /* most peers in an option */
   BENCH_GRIDS = 24, /* most grids in an option */
-  BENCH_REPEATS = 100
+  BENCH_REPEATS = 100,
+  BENCH_REFERENCE_LEVEL = 2 /* of the reference of --errors, if it has levels */
 };
 
 /* A preconditioner with options of its own, an item of --precond. */
 typedef struct bench_way {
   char name[128];         /* the item, such as "fgbilu:tiles" */
-  karst_options *options; /* of Karst: those of --set, then the item's, and for --solves the order */
+  karst_options *options; /* of Karst: those of --set, then the item's, and for whole solves the order */
   bool cpu, gpu;          /* the devices that it is for */
   bool alone;             /* it is for one thread only */
 } bench_way;
@@ -40,16 +41,18 @@ typedef struct bench_settings {
   int tile_size;        /* of that order; 0: its own choice, or it has none */
   const char *solves;   /* the solver whose whole solves are timed, or NULL */
   const char *peer, *set;
+  const char *errors, *plot;                     /* of --sequence, or NULL */
   const char *program;                           /* the path of bench, beside which its peers are */
   char *peer_text, peer_path[BENCH_PEERS][1024]; /* what the next two point into */
   const char *peer_program[BENCH_PEERS], *peer_style[BENCH_PEERS];
   int peers;
-  karst_options *options; /* those of --set */
+  karst_options *options;   /* those of --set */
+  karst_options *reference; /* of the solves of --errors; NULL: none */
   bench_way way[BENCH_WAYS];
   int ways;
   bench_grid grid[BENCH_GRIDS];
   int grids;
-  bool negate, quick, json, profile;
+  bool negate, quick, json, profile, sequence;
 } bench_settings;
 
 /* Something that bench does. */
@@ -76,8 +79,10 @@ void bench_settings_free(bench_settings *settings);
 /* Appends the ways of a list ITEM,... to those of settings, ITEM being NAME[:STYLE][:OPTION=VALUE]...: precond NAME,
  * and its option NAME-style. If optional, an item for
  * another device is left out, and with a note one that this build does not know; else it is an error. A VALUE A/B/...
- * makes a way of each of A, B, ...; for --solves so does each level, where there are levels, and each order. */
+ * makes a way of each of A, B, ...; for whole solves so does each level, where there are levels, and each order. */
 int bench_ways_parse(karst_context *context, const char *list, bool optional, bench_settings *settings);
+/* Makes the options of the reference solves of --errors, if it is given. */
+int bench_reference_parse(karst_context *context, bench_settings *settings);
 /* The options of bench itself. */
 extern const struct tool_option bench_options[];
 /* Sets an option of Karst for what is timed; bench's own options and those that bench fixes are refused. */

@@ -18,8 +18,7 @@ int bench_place_open(karst_context *context, const bench_case *what, bool gpu, b
   return exit_status == TOOL_GO_ON ? complete(gpu, place) : exit_status;
 }
 
-/* Copies the matrix of a place on the CPU, with its grid. */
-static karst_status copy_matrix(const karst_matrix *from, karst_context *context, karst_matrix **to)
+karst_status bench_matrix_copy(const karst_matrix *from, karst_context *context, karst_matrix **to)
 {
   karst_grid grid;
   const karst_index rows = karst_matrix_block_rows(from);
@@ -36,7 +35,7 @@ int bench_place_copy(const bench_place *cpu, karst_context *context, bench_place
 {
   *place = (bench_place){.context = context};
   const int64_t rows = karst_matrix_rows(cpu->A);
-  karst_status status = copy_matrix(cpu->A, context, &place->A);
+  karst_status status = bench_matrix_copy(cpu->A, context, &place->A);
   if (!status) status = karst_vector_create(context, rows, &place->b);
   if (!status) status = karst_vector_set(place->b, rows, karst_vector_const_values(cpu->b));
   return status ? tool_fail_library(context, status) : complete(true, place);

@@ -163,3 +163,24 @@ void bench_row_close(bench_row *row)
   karst_precond_destroy(row->M);
   row->M = NULL;
 }
+
+karst_status bench_row_solver_options(const bench_table *table, const bench_row *row, int max_iterations,
+                                      karst_options **options)
+{
+  const bench_settings *settings = table->settings;
+  karst_status status = karst_options_copy(row->place->context, row->way->options, options);
+  if (!status) status = karst_options_set(*options, "solver", settings->solves);
+  if (!status) status = karst_options_set_integer(*options, "restart", settings->restart);
+  if (!status) status = karst_options_set_integer(*options, "max-iterations", max_iterations);
+  if (!status) status = karst_options_set_real(*options, "rtol", settings->rtol);
+  return status;
+}
+
+int bench_solver_check(karst_context *context, bench_settings *settings)
+{
+  karst_options *options;
+  karst_status status = karst_options_create(context, &options);
+  if (!status) status = karst_options_set(options, "solver", settings->solves);
+  karst_options_destroy(options);
+  return status ? tool_fail_library(context, status) : bench_order_parse(context, settings);
+}

@@ -75,8 +75,9 @@ static const char *about(const karst_context *context)
   karst_option_info info;
   snprintf(text, sizeof text, "%s",
            "Times set-up, iterations and kernels of ILU(k) and GMRES(m). MATRIX is a file or NAME:SIZES from the\n"
-           "gallery, such as poisson3d:120x120x120. doc/benchmarks.md explains the tables. --set takes the options\n"
-           "of solve except solver, max-iterations, atol, damping, parts and scale, and these for experiments:\n");
+           "gallery, such as poisson3d:120x120x120, or for --sequence a folder. doc/benchmarks.md explains the\n"
+           "tables. --set takes the options of solve except solver, max-iterations, atol, damping, parts and scale,\n"
+           "and these for experiments:\n");
   for (size_t i = 0; karst_options_info(context, i, &info); i++)
     if (info.experiment)
       tool_append(text, sizeof text, "\n  %-13s %-24s %s [%s]", info.name, info.value, info.help, info.default_value);
@@ -151,7 +152,8 @@ static int choose_mode(const struct bench_mode *const modes[], bench_settings *s
   settings->mode = modes[0];
   for (int m = 1; modes[m]; m++) {
     if (!modes[m]->is_asked_for(settings)) continue;
-    if (settings->mode != modes[0]) return tool_fail(TOOL_FAILED, "use only one of --grids, --correction, --solves");
+    if (settings->mode != modes[0])
+      return tool_fail(TOOL_FAILED, "use only one of --grids, --correction, --solves, --sequence");
     settings->mode = modes[m];
   }
   return TOOL_GO_ON;
@@ -175,7 +177,11 @@ static int check_common(const struct bench_mode *const modes[], bench_settings *
     settings->repeat = 1;
     settings->iterations = 5;
   }
-  if (settings->profile && !settings->solves) return tool_fail(TOOL_FAILED, "--profile is for --solves");
+  if (settings->iterations == 0) settings->iterations = settings->sequence ? 200 : 60;
+  if (settings->profile && (!settings->solves || settings->sequence))
+    return tool_fail(TOOL_FAILED, "--profile is for --solves");
+  if ((settings->errors || settings->plot) && !settings->sequence)
+    return tool_fail(TOOL_FAILED, "--errors and --plot are for --sequence");
   return parse_list("threads", settings->threads_text, 1, settings->threads, &settings->thread_counts);
 }
 
@@ -200,15 +206,18 @@ const struct tool_option bench_options[] = {
      PLACE(device)},
     {"threads", "T,...", "1,2", "numbers of threads of Karst on the CPU", NULL, TOOL_TEXT, PLACE(threads_text)},
     {"restart", "M", "20", "restart length m of GMRES(m)", NULL, TOOL_COUNT, PLACE(restart)},
-    {"iterations", "N", "60", "iterations to time", NULL, TOOL_COUNT, PLACE(iterations)},
+    {"iterations", "N", "60", "iterations to time",
+     "With --sequence they are the most that a solve may take, 200 by default, as in OPM Flow.", TOOL_COUNT,
+     PLACE(iterations)},
     {"repeat", "N", "3", "repetitions, and take the median", NULL, TOOL_COUNT, PLACE(repeat)},
     {"rtol", "R", "", "time whole solves too, by gmres and bicgstab, to this relative residual",
-     "With --solves it is the residual to reach, 1e-6 by default.", TOOL_REAL, PLACE(rtol)},
+     "With --solves it is the residual to reach, 1e-6 by default; with --sequence, 1e-2.", TOOL_REAL, PLACE(rtol)},
     {"precond", "WAY,...", "iluk", "what to time, one table each: NAME[:STYLE][:OPTION=VALUE]...",
      "An example is iluk,dilu,iluk:modified=1.", TOOL_TEXT, PLACE(precond)},
     {"grids", "SIZE[/B],...", "", "time each preconditioner per cell on these grids instead; SIZE: NXxNYxNZ or N",
      "MATRIX is then a problem of the gallery without its sizes; N is a cube of N cells along each axis, and B the "
-     "block size. At most one of --grids, --correction and --solves is done.",
+     "block size. At most one of --grids, --correction, --solves and --sequence is done; --solves with --sequence "
+     "names its solver.",
      TOOL_TEXT, PLACE(grid_text)},
     {"correction", "STEPS", "", "print |b - A x|^2 of x <- x + M^-1 (b - A x) instead",
      "It is printed for each of STEPS steps.", TOOL_COUNT, PLACE(correction)},
@@ -225,6 +234,19 @@ const struct tool_option bench_options[] = {
      PLACE(tile_text)},
     {"solves", "SOLVER", "", "time whole solves by SOLVER side by side instead, a row for each of --precond", NULL,
      TOOL_TEXT, PLACE(solves)},
+    {"sequence", "", "", "solve the systems in the folder MATRIX one after another instead, as a simulator does",
+     "The matrices are prob_R_time_S__nit_N_matrix_istl..., as OPM Flow names them, or the same with .kbsr, in order "
+     "of "
+     "report step R, time S and Newton iteration N as numbers; right-hand sides are beside them. The first is set up, "
+     "as is one with another pattern; the others are updated. Each is solved from x = 0, by bicgstab unless --solves "
+     "names another solver, and each of --precond has a row.",
+     TOOL_SWITCH, PLACE(sequence)},
+    {"errors", "WAY", "", "with --sequence: the errors of the unknowns of a cell against solves to 1e-10 by WAY",
+     "WAY is as in --precond, such as iluk, with level 2 where it has levels. Each reference is set up anew, on the "
+     "CPU.",
+     TOOL_TEXT, PLACE(errors)},
+    {"plot", "FILE", "", "with --sequence: draw the iterations of each system; FILE.svg or FILE.png", NULL, TOOL_TEXT,
+     PLACE(plot)},
     {"profile", "", "", "with --solves, on a GPU: the time of each kernel in a solve, by CUPTI", NULL, TOOL_SWITCH,
      PLACE(profile)},
     {"peer", "PROGRAM", "", "a program that times another library: petsc, hypre[:STYLE] (--solves), or a path", NULL,
@@ -256,7 +278,6 @@ int bench_settings_parse(karst_context *context, int argc, char *argv[], const s
                                .device = "cpu",
                                .tile_text = "0",
                                .restart = 20,
-                               .iterations = 60,
                                .repeat = 3,
                                .program = argv[0]};
   int exit_status = tool_parse(context, &command, argc, argv);
@@ -265,6 +286,7 @@ int bench_settings_parse(karst_context *context, int argc, char *argv[], const s
   if (exit_status == TOOL_GO_ON) exit_status = parse_peers(settings);
   if (exit_status == TOOL_GO_ON) exit_status = parse_set(context, settings);
   if (exit_status == TOOL_GO_ON) exit_status = parse_ways(context, settings);
+  if (exit_status == TOOL_GO_ON) exit_status = bench_reference_parse(context, settings);
   return exit_status;
 }
 
@@ -272,5 +294,6 @@ void bench_settings_free(bench_settings *settings)
 {
   for (int w = 0; w < settings->ways; w++) karst_options_destroy(settings->way[w].options);
   karst_options_destroy(settings->options);
+  karst_options_destroy(settings->reference);
   free(settings->peer_text);
 }

@@ -172,3 +172,19 @@ int bench_ways_parse(karst_context *context, const char *list, bool optional, be
   }
   return TOOL_GO_ON;
 }
+
+/* The level of fill of a reference is for its few iterations, not for time. */
+int bench_reference_parse(karst_context *context, bench_settings *settings)
+{
+  bench_way way = {.options = NULL};
+  if (!settings->errors) return TOOL_GO_ON;
+  if (strlen(settings->errors) >= sizeof way.name)
+    return tool_fail(TOOL_FAILED, "--errors: not a preconditioner such as iluk: '%s'", settings->errors);
+  const int exit_status = parse_way(context, settings, settings->errors, &way);
+  settings->reference = way.options;
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  if (!way.cpu) return tool_fail(TOOL_FAILED, "--errors %s: the reference is solved on the CPU", settings->errors);
+  if (!bench_has_level(way.options)) return TOOL_GO_ON;
+  const karst_status status = karst_options_set_integer(way.options, "level", BENCH_REFERENCE_LEVEL);
+  return status ? tool_fail_library(context, status) : TOOL_GO_ON;
+}

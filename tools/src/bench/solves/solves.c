@@ -13,17 +13,6 @@
 
 enum { MAX_ITERATIONS = 10000 };
 
-static karst_status make_options(const bench_solves *solves, const bench_row *row, karst_options **options)
-{
-  const bench_settings *settings = solves->table.settings;
-  karst_status status = karst_options_copy(row->place->context, row->way->options, options);
-  if (!status) status = karst_options_set(*options, "solver", settings->solves);
-  if (!status) status = karst_options_set_integer(*options, "restart", settings->restart);
-  if (!status) status = karst_options_set_integer(*options, "max-iterations", MAX_ITERATIONS);
-  if (!status) status = karst_options_set_real(*options, "rtol", settings->rtol);
-  return status;
-}
-
 /* Makes and sets up a solver of a row, which the caller destroys. */
 static karst_status set_up(const bench_solves *solves, const bench_row *row, karst_solver **solver)
 {
@@ -31,7 +20,7 @@ static karst_status set_up(const bench_solves *solves, const bench_row *row, kar
   karst_options *options;
 
   *solver = NULL;
-  karst_status status = make_options(solves, row, &options);
+  karst_status status = bench_row_solver_options(&solves->table, row, MAX_ITERATIONS, &options);
   if (!status) status = karst_solver_create(context, options, solver);
   karst_options_destroy(options);
   if (!status) status = karst_solver_setup(*solver, row->place->A);
@@ -224,16 +213,12 @@ static int run_solves(karst_context *cpu, karst_context *gpu, const bench_settin
   return exit_status == TOOL_GO_ON ? TOOL_YES : exit_status;
 }
 
-static bool with_solves(const bench_settings *settings) { return settings->solves; }
+static bool with_solves(const bench_settings *settings) { return settings->solves && !settings->sequence; }
 
 static int check(karst_context *context, bench_settings *settings)
 {
-  karst_options *options;
-  karst_status status = karst_options_create(context, &options);
-  if (!status) status = karst_options_set(options, "solver", settings->solves);
-  karst_options_destroy(options);
   if (settings->rtol == 0) settings->rtol = 1e-6;
-  return status ? tool_fail_library(context, status) : bench_order_parse(context, settings);
+  return bench_solver_check(context, settings);
 }
 
 const struct bench_mode bench_solves_mode = {
