@@ -32,6 +32,18 @@ struct tally {
   int64_t guarded, singular, suspect;
 };
 
+/* Blocks of a column, and diagonal blocks, are far apart, and the processor does not find the next ones by itself: in
+ * 264,000 cells with b = 3, column-sum weights take 39 ms of a core with this and 115 ms without. */
+enum { CELLS_AHEAD = 4, BLOCKS_AHEAD = 24 };
+
+/* Prefetches block number list[at], unless it is beyond the list. */
+KARST_INLINE void prefetch(int b, const karst_matrix *A, const karst_index *list, int64_t at, int64_t count)
+{
+  const int64_t bytes = karst_block_offset(b, 1) * (int64_t)sizeof(double);
+  if (b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE && at < count)
+    karst_prefetch(A->value + karst_block_offset(b, list[at]), bytes, 0);
+}
+
 KARST_INLINE void sum_column(int b, const struct task *task, karst_index j, const struct room *room)
 {
   const int64_t bb = (int64_t)b * b;
@@ -39,6 +51,7 @@ KARST_INLINE void sum_column(int b, const struct task *task, karst_index j, cons
   for (int64_t v = 0; v < bb; v++) room->block[v] = room->size[v] = 0;
   for (karst_index e = plan->start[j]; e < plan->start[j + 1]; e++) {
     const double *block = task->A->value + bb * plan->block[e];
+    prefetch(b, task->A, plan->block, (int64_t)e + BLOCKS_AHEAD, plan->start[task->cpr->rows]);
     for (int64_t v = 0; v < bb; v++) {
       room->block[v] += block[v];
       room->size[v] += fabs(room->block[v]);
@@ -53,6 +66,7 @@ KARST_INLINE void weigh_cells(int b, const struct task *task, karst_index first,
   const karst_index *diagonal = karst_cpr_plan_of(cpr)->diagonal;
   for (karst_index i = first; i < last; i++) {
     const double *own = task->A->value + karst_block_offset(b, diagonal[i]), *block = own, *size = own;
+    prefetch(b, task->A, diagonal, (int64_t)i + CELLS_AHEAD, task->cpr->rows);
     if (task->weights == KARST_CPR_TRUE_IMPES) block = size = task->given + karst_block_offset(b, i);
     if (task->weights == KARST_CPR_COLUMN_SUM) {
       sum_column(b, task, i, room);
