@@ -11,7 +11,7 @@ namespace
 
 enum {
   THREADS = 128,
-  CELLS = 32 /* of a thread block that inverts a block by one thread; KARST_BLOCK_SIZES: 32 KiB of sums for b = 8 */
+  CELLS = 32 /* of a thread block; for b = 8 their sums take 32 KiB of shared memory */
 };
 
 /* The arguments of all kernels. */
