@@ -82,7 +82,7 @@ static inline karst_status amg_coarsen(struct amg_test *t, karst_index rows)
 static inline karst_status amg_prepare(struct amg_test *t, int steps, const karst_amg_step *step, int result)
 {
   t->amg.steps = steps;
-  t->amg.step = step;
+  t->amg.step = (karst_amg_step *)step; /* the kernels only read it */
   t->amg.result = result;
   const karst_status status = t->kernels->finish(t->context, &t->amg);
   return status ? status : t->kernels->weigh(t->context, &t->amg, &t->outcome);
