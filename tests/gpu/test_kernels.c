@@ -94,6 +94,9 @@ static const struct systems all[] = {
     {"rrb", "poisson2d:3x500", 1, 1, 1, "precond=rrb solver=cg"},
     {"rrb", "poisson2d:500x2", 1, 1, 1, "precond=rrb solver=gmres"},
 
+    {"cpr", "convdiff:5x4x3", 1, 10, 1, "precond=cpr"},
+    {"cpr", "arrow:400", 1, 3, 1, "precond=cpr"},
+    {"cpr", "convdiff:3x3x2", 33, 33, 1, "precond=cpr"},
     {"amg", "poisson3d:9x8x7", 1, 1, 1, "precond=amg solver=cg"},
     {"amg", "laplace27:6x5x4", 1, 1, 1, "precond=amg solver=cg amg-precision=double"},
     {"amg", "convdiff:9x8x7", 1, 1, 1, "precond=amg amg-smoother=chebyshev"},

@@ -1,166 +1,10 @@
 /* The kernels of CPR give what a dense evaluation of the same formulas gives: weights of each kind, the pressure matrix
  * and its balance, r - A E z_p, W^T r and z + E z_p, on random patterns that are not symmetric, with a long row and a
- * long column. Cells with singular blocks are counted, entries that are not finite are named by block row, and each
- * number of threads gives the same bits. */
-#include "lib/backend/cpr_kernels.h"
-#include "lib/matrix/matrix.h"
-#include "tests/support/failing_allocator.h"
-#include "tests/support/patterns.h"
-#include "tests/support/problem.h"
+ * long column. Each number of threads gives the same bits. */
+#include "tests/support/cpr_model.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A matrix with its pressure matrix, and the same as arrays of the host. */
-struct model {
-  karst_context *context;
-  const struct karst_cpr_kernels *kernels;
-  struct pattern pattern;
-  int b;
-  double *value; /* [b*b*blocks] */
-  karst_matrix *A, *pressure;
-  karst_cpr cpr;
-  karst_cpr_outcome outcome;
-};
-
-/* Returns a pattern with the diagonal, a full row and a full column. */
-static struct pattern random_pattern(karst_index n, double density)
-{
-  struct pattern made = pattern_empty(n, (int64_t)n * n);
-  karst_index k = 0;
-  for (karst_index i = 0; i < n; i++) {
-    for (karst_index j = 0; j < n; j++)
-      if (i == j || i == n / 3 || j == n / 2 || 0.5 * (tap_random() + 1) < density) made.column[k++] = j;
-    made.start[i + 1] = k;
-  }
-  return made;
-}
-
-/* Takes over the pattern and the values. */
-static struct model model_of(karst_context *context, struct pattern pattern, int b, int pressure, double *value)
-{
-  struct model m = {.context = context, .kernels = context->backend->cpr, .pattern = pattern, .b = b, .value = value};
-  m.A = pattern_matrix(context, &pattern, b, value);
-  m.outcome = (karst_cpr_outcome){KARST_SOUND, -1, 0, 0, 0};
-  tap_need(context,
-           karst_matrix_create_pattern(context, pattern.n, 1, pattern.start, pattern.column, KARST_COPY, &m.pressure),
-           "pressure matrix");
-  m.cpr.pressure = pressure;
-  tap_need(context, m.kernels->plan(context, m.A, &m.cpr), "plan");
-  return m;
-}
-
-static struct model random_model(karst_context *context, karst_index n, int b)
-{
-  struct pattern pattern = random_pattern(n, 0.1);
-  double *value = pattern_values(&pattern, b, 2);
-  return model_of(context, pattern, b, (int)tap_random_index(b), value);
-}
-
-static void model_end(struct model *m)
-{
-  m->kernels->plan_destroy(m->context, &m->cpr);
-  karst_matrix_destroy(m->pressure);
-  karst_matrix_destroy(m->A);
-  pattern_free(&m->pattern);
-  free(m->value);
-}
-
-/* Gives A the values of the host. */
-static void renew(struct model *m) { tap_need(m->context, karst_matrix_update_values(m->A, m->value), "new values"); }
-
-/* Entry (r,c) of block (i,j) on the host, which the pattern has. */
-static double *entry(const struct model *m, karst_index i, karst_index j, int r, int c)
-{
-  karst_index k = m->pattern.start[i];
-  while (m->pattern.column[k] != j) k++;
-  return m->value + ((int64_t)k * m->b + c) * m->b + r;
-}
-
-static double *to_device(const struct model *m, int64_t count, const double *host)
-{
-  double *memory;
-  tap_need(m->context, karst_device_doubles(m->context, count, "test", &memory), "device memory");
-  tap_need(m->context, m->context->backend->upload(m->context, memory, host, (size_t)count * sizeof *host), "upload");
-  return memory;
-}
-
-static double *to_host(const struct model *m, int64_t count, const double *memory)
-{
-  double *host = tap_memory(count, sizeof *host);
-  tap_need(m->context, m->context->backend->download(m->context, host, memory, (size_t)count * sizeof *host), "values");
-  return host;
-}
-
-/* given: on the host, or NULL. */
-static void weigh(struct model *m, karst_cpr_weights weights, const double *given, int64_t count)
-{
-  double *placed = given ? to_device(m, count, given) : NULL;
-  tap_need(m->context, m->kernels->weigh(m->context, m->A, weights, placed, &m->cpr, &m->outcome), "weigh");
-  m->context->backend->release(m->context, placed);
-}
-
-static void make_pressure(struct model *m, int sweeps)
-{
-  tap_need(m->context, m->kernels->pressure(m->context, m->A, sweeps, &m->cpr, m->pressure, &m->outcome), "pressure");
-}
-
-static double *weights_on_host(const struct model *m)
-{
-  return to_host(m, (int64_t)m->b * m->pattern.n, m->cpr.weight);
-}
-
-/* Solves block^T w = e_p and divides w by its largest absolute value; false for a singular block. */
-static bool solve_weights(int b, int p, const double *block, double *w)
-{
-  double *transposed = tap_memory((int64_t)b * b, sizeof *transposed), largest = 0;
-  for (int c = 0; c < b; c++)
-    for (int r = 0; r < b; r++) transposed[c * b + r] = block[r * b + c];
-  for (int r = 0; r < b; r++) w[r] = r == p;
-  const bool solved = tap_dense_solve(b, transposed, w);
-  for (int r = 0; r < b; r++) largest = fmax(largest, fabs(w[r]));
-  for (int r = 0; r < b && solved; r++) w[r] /= largest;
-  free(transposed);
-  return solved;
-}
-
-/* The block of a cell that its weights come from: the sum of its column, or its diagonal block. */
-static void cell_block(const struct model *m, bool sum, karst_index j, double *block)
-{
-  for (int v = 0; v < m->b * m->b; v++) block[v] = 0;
-  for (karst_index i = 0; i < m->pattern.n; i++)
-    if ((sum || i == j) && pattern_has(&m->pattern, i, j))
-      for (int v = 0; v < m->b * m->b; v++) block[v] += entry(m, i, j, 0, 0)[v];
-}
-
-/* Returns the largest difference between the weights and dense ones, and counts those that are
- * guarded. given: [b*b*n], or NULL; singular: the cell whose block is known to be, or -1. */
-static double weights_error(const struct model *m, karst_cpr_weights kind, const double *given, karst_index singular,
-                            int64_t *guarded)
-{
-  const int b = m->b, p = m->cpr.pressure;
-  double *block = tap_memory((int64_t)b * b, sizeof *block), *w = tap_memory(b, sizeof *w), error = 0;
-  double *weight = weights_on_host(m);
-  *guarded = 0;
-  for (karst_index i = 0; i < m->pattern.n; i++) {
-    double product = 0;
-    cell_block(m, kind == KARST_CPR_COLUMN_SUM, i, block);
-    bool solved = solve_weights(b, p, given ? given + (int64_t)i * b * b : block, w);
-    for (int r = 0; r < b; r++) product += w[r] * *entry(m, i, i, r, p);
-    if (i == singular || !solved || !(product > 0)) {
-      cell_block(m, false, i, block);
-      solve_weights(b, p, block, w);
-      ++*guarded;
-    }
-    for (int r = 0; r < b; r++) error = fmax(error, fabs(w[r] - weight[(int64_t)i * b + r]));
-  }
-  free(block);
-  free(w);
-  free(weight);
-  return error;
-}
 
 /* Blocks of the columns and of the diagonal are dominated by their diagonals, so that errors grow little. */
 static void test_weights(karst_context *context)
@@ -190,51 +34,6 @@ static void test_weights(karst_context *context)
     free(given);
     model_end(&m);
   }
-}
-
-/* Returns the largest difference of A_p from w^T A e_p, relative to that of the entries' absolute values. */
-static double pressure_error(const struct model *m, const double *weight)
-{
-  double *pressure = values_on_host(m->pressure), error = 0;
-  for (karst_index i = 0; i < m->pattern.n; i++)
-    for (karst_index k = m->pattern.start[i]; k < m->pattern.start[i + 1]; k++) {
-      double sum = 0, size = 0;
-      for (int r = 0; r < m->b; r++) {
-        const double product = weight[(int64_t)i * m->b + r] * *entry(m, i, m->pattern.column[k], r, m->cpr.pressure);
-        sum += product;
-        size += fabs(product);
-      }
-      error = fmax(error, fabs(pressure[k] - sum) / fmax(size, DBL_MIN));
-    }
-  free(pressure);
-  return error;
-}
-
-/* Returns the error of r - A E z_p relative to |r| + |A| |z_p|, for z_p of this size. */
-static double subtract_error(const struct model *m, double scale)
-{
-  const int64_t n = (int64_t)m->b * m->pattern.n;
-  double *r = random_on_host(n), *z_p = random_on_host(m->pattern.n), error = 0;
-  for (karst_index i = 0; i < m->pattern.n; i++) z_p[i] *= scale;
-  double *device_r = to_device(m, n, r), *device_z = to_device(m, m->pattern.n, z_p), *device_s = to_device(m, n, r);
-  m->kernels->subtract(m->context, m->A, &m->cpr, device_r, device_z, device_s);
-  double *s = to_host(m, n, device_s);
-  for (karst_index i = 0; i < m->pattern.n; i++)
-    for (int c = 0; c < m->b; c++) {
-      double sum = r[(int64_t)i * m->b + c], size = fabs(sum);
-      for (karst_index k = m->pattern.start[i]; k < m->pattern.start[i + 1]; k++) {
-        const double product = *entry(m, i, m->pattern.column[k], c, m->cpr.pressure) * z_p[m->pattern.column[k]];
-        sum -= product;
-        size += fabs(product);
-      }
-      const double difference = fabs(s[(int64_t)i * m->b + c] - sum) / size;
-      if (!(difference <= error)) error = difference; /* a NaN stays */
-    }
-  for (int v = 0; v < 3; v++) m->context->backend->release(m->context, (double *[]){device_r, device_z, device_s}[v]);
-  free(r);
-  free(z_p);
-  free(s);
-  return error;
 }
 
 /* Returns the error of W^T r and of z + E z_p, which have b products and one sum an element. */
@@ -315,58 +114,6 @@ static void test_couplings(karst_context *context)
   model_end(&m);
 }
 
-/* Sets the diagonal block of cell j so that the sum of its column is zero up to rounding. */
-static void cancel_column(struct model *m, karst_index j)
-{
-  double *own = entry(m, j, j, 0, 0);
-  for (int v = 0; v < m->b * m->b; v++) {
-    own[v] = 0;
-    for (karst_index i = m->pattern.n - 1; i >= 0; i--)
-      if (i != j && pattern_has(&m->pattern, i, j)) own[v] -= entry(m, i, j, 0, 0)[v];
-  }
-}
-
-static bool is_equation(const struct model *m, karst_index i, const double *weight)
-{
-  bool right = true;
-  for (int r = 0; r < m->b; r++) right = right && weight[(int64_t)i * m->b + r] == (r == m->cpr.pressure);
-  return right;
-}
-
-/* Computes column-sum weights and returns whether as many cells are guarded as in the dense evaluation. */
-static bool counts_guarded(struct model *m, karst_index singular, double *error)
-{
-  int64_t guarded;
-  weigh(m, KARST_CPR_COLUMN_SUM, NULL, 0);
-  *error = weights_error(m, KARST_CPR_COLUMN_SUM, NULL, singular, &guarded);
-  return m->outcome.guarded == guarded && m->outcome.reason == KARST_SOUND;
-}
-
-static void test_singular(karst_context *context)
-{
-  for (int b = 1; b <= 17; b += b == 9 ? 8 : 1) {
-    struct model m = random_model(context, 30, b);
-    double error;
-    cancel_column(&m, 15); /* the full one */
-    renew(&m);
-    const bool counted = counts_guarded(&m, 15, &error) && m.outcome.singular == 0;
-    /* Random blocks of this size lose a few digits. */
-    tap_ok(counted && error < 1e-9, "b = %d: a column that sums to zero gives quasi-IMPES weights (%.1e)", b, error);
-    for (int v = 0; v < b * b; v++) entry(&m, 7, 7, 0, 0)[v] = 0;
-    for (karst_index i = 0; i < m.pattern.n; i++)
-      for (int v = 0; v < b * b && pattern_has(&m.pattern, i, 15); v++) entry(&m, i, 15, 0, 0)[v] = 0;
-    renew(&m);
-    const bool both = counts_guarded(&m, 15, &error) && m.outcome.singular == 2; /* w^T A_77 e_p is 0 */
-    double *weight = weights_on_host(&m);
-    tap_ok(both && is_equation(&m, 15, weight) && is_equation(&m, 7, weight),
-           "b = %d: if the diagonal block is singular too, w = e_p, and the cells are counted", b);
-    weigh(&m, KARST_CPR_QUASI_IMPES, NULL, 0);
-    tap_ok(m.outcome.guarded == 0 && m.outcome.singular == 2, "b = %d: quasi-IMPES counts singular blocks", b);
-    free(weight);
-    model_end(&m);
-  }
-}
-
 /* Balances a dense A_p: s_i = sqrt(s_i sum_j |a_ji| s_j / sum_j |a_ij|). a: [n n] row by row. */
 static void balance_dense(int64_t n, int sweeps, double *a, double *s)
 {
@@ -422,68 +169,6 @@ static void test_balance(karst_context *context)
   free(a);
   free(s);
   free(weight);
-  free(plain);
-  model_end(&m);
-}
-
-static void test_not_finite(karst_context *context)
-{
-  for (int b = 1; b <= 17; b += 4) {
-    struct model m = random_model(context, 30, b);
-    const int p = m.cpr.pressure;
-    double *given = random_on_host((int64_t)b * m.pattern.n);
-    *entry(&m, 22, 15, b - 1, 0) = NAN; /* of the full column */
-    *entry(&m, 11, 11, 0, b - 1) = INFINITY;
-    renew(&m);
-    weigh(&m, KARST_CPR_COLUMN_SUM, NULL, 0);
-    const karst_index of_columns = m.outcome.reason == KARST_NOT_FINITE ? m.outcome.block_row : -1;
-    weigh(&m, KARST_CPR_QUASI_IMPES, NULL, 0);
-    const karst_index of_quasi = m.outcome.reason == KARST_NOT_FINITE ? m.outcome.block_row : -1;
-    tap_ok(of_columns == 11 && of_quasi == 11, "b = %d: the first block row with an entry that is not finite", b);
-    *entry(&m, 11, 11, 0, b - 1) = 1;
-    *entry(&m, 22, 15, b - 1, 0) = 1;
-    *entry(&m, 9, 15, 0, p) = -INFINITY;
-    *entry(&m, 28, 15, b - 1, p) = NAN;
-    renew(&m);
-    weigh(&m, KARST_CPR_ROW_SUM, NULL, 0);
-    make_pressure(&m, 3);
-    const karst_index of_rows = m.outcome.reason == KARST_NOT_FINITE ? m.outcome.block_row : -1;
-    given[(int64_t)19 * b] = NAN;
-    given[(int64_t)20 * b] = NAN;
-    weigh(&m, KARST_CPR_GIVEN, given, (int64_t)b * m.pattern.n);
-    tap_ok(of_rows == 9 && m.outcome.reason == KARST_NOT_FINITE && m.outcome.block_row == 19,
-           "b = %d: a row of A_p, and a given weight, that are not finite", b);
-    free(given);
-    model_end(&m);
-  }
-}
-
-/* Values that float cannot hold, and values that it can hold again. */
-static void test_extreme(karst_context *context)
-{
-  static const double factor[] = {1e200, 1e-200, 1e-300, 1};
-  struct model m = random_model(context, 40, 3);
-  const int64_t entries = karst_entries(m.A);
-  double *first = NULL, *plain = values_on_host(m.A);
-  for (int f = 0; f < 4; f++) {
-    int64_t guarded;
-    for (int64_t v = 0; v < entries; v++) m.value[v] = plain[v] * factor[f];
-    renew(&m);
-    weigh(&m, KARST_CPR_COLUMN_SUM, NULL, 0);
-    make_pressure(&m, 2);
-    double *weight = weights_on_host(&m);
-    const double same = first ? relative_difference(3 * (int64_t)m.pattern.n, weight, first) : 0;
-    const double left = subtract_error(&m, 1 / factor[f]), finite = pressure_error(&m, weight);
-    weigh(&m, KARST_CPR_COLUMN_SUM, NULL, 0);
-    const double error = weights_error(&m, KARST_CPR_COLUMN_SUM, NULL, -1, &guarded);
-    tap_ok(m.outcome.reason == KARST_SOUND && same < 1e-11 && error < 1e-11 && left < FLT_EPSILON && finite < 1e-13,
-           "times %.0e: weights (%.1e), A_p (%.1e) and A E z_p (%.1e)", factor[f], error, finite, left);
-    if (!first)
-      first = weight;
-    else
-      free(weight);
-  }
-  free(first);
   free(plain);
   model_end(&m);
 }
@@ -547,56 +232,18 @@ static void test_same(karst_context *context)
   }
 }
 
-/* Patterns of no cell and of one. */
-static void test_small(karst_context *context)
-{
-  for (karst_index n = 0; n <= 1; n++) {
-    struct pattern pattern = pattern_empty(n, 1);
-    if (n > 0) pattern.start[1] = 1;
-    double *value = tap_memory(4, sizeof *value);
-    value[0] = value[3] = 2;
-    struct model m = model_of(context, pattern, 2, 0, value);
-    weigh(&m, KARST_CPR_COLUMN_SUM, NULL, 0);
-    make_pressure(&m, 2);
-    const double left = subtract_error(&m, 1);
-    tap_ok(m.outcome.reason == KARST_SOUND && left < FLT_EPSILON, "a matrix of %d cells", (int)n);
-    model_end(&m);
-  }
-}
-
 static void test_all(karst_context *context)
 {
   if (tap_lacks_kernels(context->backend->cpr, "cpr", "the kernels of CPR")) return;
   test_weights(context);
   test_pressure(context);
   test_couplings(context);
-  test_singular(context);
   test_balance(context);
-  test_not_finite(context);
-  test_extreme(context);
   test_same(context);
-  test_small(context);
-}
-
-static karst_status plan_once(karst_context *context, void *user)
-{
-  const struct pattern *pattern = user;
-  karst_matrix *A;
-  karst_cpr cpr = {0};
-  karst_status status =
-      karst_matrix_create_pattern(context, pattern->n, 17, pattern->start, pattern->column, KARST_REFERENCE, &A);
-  if (status) return status;
-  status = context->backend->cpr->plan(context, A, &cpr);
-  context->backend->cpr->plan_destroy(context, &cpr);
-  karst_matrix_destroy(A);
-  return status;
 }
 
 int main(void)
 {
-  struct pattern pattern = pattern_grid(4, 3, 2);
   tap_each_device(test_all, "the kernels of CPR");
-  fail_each_allocation(plan_once, &pattern, "a plan of CPR");
-  pattern_free(&pattern);
   return tap_done();
 }
