@@ -96,10 +96,10 @@ static void add_dependences(const struct source *s, karst_index i, struct row *r
 {
   for (karst_index k = s->c_start[i]; k < s->c_start[i + 1]; k++) {
     const karst_index j = s->c_column[k];
-    if (row->number[j] >= 0) continue;
-    row->number[j] = row->count;
+    const bool is_new = row->number[j] < 0; /* as a number: a branch would often be mispredicted */
+    row->number[j] = is_new ? row->count : row->number[j];
     row->column[row->count] = j;
-    row->weight[row->count++] = 0;
+    row->count += is_new;
   }
 }
 
@@ -150,7 +150,7 @@ KARST_INLINE void sum_weights(const struct source *s, bool single, karst_index i
   for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
     if (s->splitting->strong[k] && s->kind[A->column[k]] == FINE) add_dependences(s, A->column[k], row);
   row->number[i] = row->count;
-  row->weight[row->count] = 0;
+  for (karst_index n = 0; n <= row->count; n++) row->weight[n] = 0;
   for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
     const karst_index j = A->column[k];
     const double a = entry(s, single, k);

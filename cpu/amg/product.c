@@ -7,7 +7,7 @@ static const char what[] = "the product of two multigrid matrices";
 /* The work space of one thread. */
 struct workspace {
   karst_index *marker; /* [columns of C] */
-  karst_index *column; /* [longest row of C] its columns in the order in which they were found */
+  karst_index *column; /* [longest row of C + 1] its columns in the order in which they were found */
   karst_index *place;  /* [longest row of C] the place of each in ascending order */
 };
 
@@ -76,11 +76,12 @@ KARST_INLINE void fill_rows(int size, const karst_amg_matrix *A, const karst_amg
       const karst_index end = B->row_start[A->column[k] + 1];
       for (karst_index q = B->row_start[A->column[k]]; q < end; q++) {
         const karst_index j = B->column[q];
-        if (marker[j] < 0) {
-          w->column[count] = j;
-          marker[j] = count++;
-        }
-        put_slot(size, product->slot, n++, marker[j]);
+        const bool is_new = marker[j] < 0; /* as a number: a branch would be mispredicted every few products */
+        const karst_index number = is_new ? count : marker[j];
+        w->column[count] = j;
+        marker[j] = number;
+        count += is_new;
+        put_slot(size, product->slot, n++, number);
       }
     }
     sort_columns(i, &product->C, w);
@@ -143,7 +144,7 @@ karst_status karst_amg_plan_product_cpu(karst_context *context, const karst_amg 
     status = take_product(context, amg, product);
   }
   for (int t = 0; t < threads && !status; t++) {
-    status = karst_allocate(context, &w[t].column, C->longest, sizeof *w[t].column, what);
+    status = karst_allocate(context, &w[t].column, (int64_t)C->longest + 1, sizeof *w[t].column, what);
     if (!status) status = karst_allocate(context, &w[t].place, C->longest, sizeof *w[t].place, what);
   }
   if (!status) walk(context, A, B, threads, false, w, product);
