@@ -43,7 +43,8 @@ karst_status karst_amg_finish_cpu(karst_context *context, karst_amg *amg)
 
 /* Computes the weights of rows first .. last - 1 of a level, and returns whether all entries are finite. A weight that
  * T cannot hold is 0. */
-KARST_INLINE bool weigh_rows(bool single, bool l1, const karst_amg_level *level, karst_index first, karst_index last)
+KARST_INLINE bool weigh_smoother(bool single, bool l1, const karst_amg_level *level, karst_index first,
+                                 karst_index last)
 {
   double not_finite = 0;
   for (karst_index i = first; i < last; i++) {
@@ -70,8 +71,8 @@ static bool weigh_level(karst_context *context, const karst_amg *amg, const kars
 #pragma omp parallel num_threads(piece.threads)
   {
     const karst_part part = karst_part_rows(&piece, level->A.rows, level->A.row_start);
-    const bool mine = amg->single ? weigh_rows(true, amg->l1, level, part.first, part.last)
-                                  : weigh_rows(false, amg->l1, level, part.first, part.last);
+    const bool mine = amg->single ? weigh_smoother(true, amg->l1, level, part.first, part.last)
+                                  : weigh_smoother(false, amg->l1, level, part.first, part.last);
     karst_part_end(&piece, &part);
 #pragma omp critical(karst_amg_weigh)
     finite = finite && mine;
@@ -105,7 +106,7 @@ KARST_KERNEL static int64_t karst_amg_largest(karst_index first, karst_index las
   return largest;
 }
 
-static double measure(karst_context *context, karst_index rows, const double *r)
+static double measure_vector(karst_context *context, karst_index rows, const double *r)
 {
   int64_t largest = 0;
   double size;
@@ -124,7 +125,7 @@ static double measure(karst_context *context, karst_index rows, const double *r)
 }
 
 /* Runs a step. Small levels are not worth threads. */
-static void run(karst_context *context, const karst_amg *amg, const karst_amg_step *step)
+static void run_step(karst_context *context, const karst_amg *amg, const karst_amg_step *step)
 {
   typedef void function(const karst_amg_level *, const karst_amg_step *, karst_index, karst_index);
   static function *const instance[][2] = {[KARST_AMG_FIRST] = {karst_amg_first_double, karst_amg_first_float},
@@ -157,7 +158,7 @@ static void run(karst_context *context, const karst_amg *amg, const karst_amg_st
 }
 
 /* f = factor r on level 0, or with steps behind it z = factor[0] factor[1] x. */
-static void enter(karst_context *context, const karst_amg *amg, double factor, const double *r)
+static void enter_cycle(karst_context *context, const karst_amg *amg, double factor, const double *r)
 {
   const karst_amg_level *level = &amg->level[0];
   karst_piece piece = karst_begin(context, KARST_KIND_COPY, level->A.rows);
@@ -170,7 +171,7 @@ static void enter(karst_context *context, const karst_amg *amg, double factor, c
   karst_end(context, &piece);
 }
 
-static void leave(karst_context *context, const karst_amg *amg, const double *factor, double *z)
+static void leave_cycle(karst_context *context, const karst_amg *amg, const double *factor, double *z)
 {
   const karst_amg_level *level = &amg->level[0];
   karst_piece piece = karst_begin(context, KARST_KIND_COPY, level->A.rows);
@@ -187,7 +188,7 @@ static void leave(karst_context *context, const karst_amg *amg, const double *fa
 void karst_amg_apply_cpu(karst_context *context, const karst_amg *amg, const double *r, double *z)
 {
   const karst_index rows = amg->level[0].A.rows;
-  const double size = measure(context, rows, r);
+  const double size = measure_vector(context, rows, r);
   int exponent;
   if (size == 0 || !isfinite(size)) {
     context->backend->fill(context, rows, size == 0 ? 0 : NAN, z);
@@ -195,10 +196,10 @@ void karst_amg_apply_cpu(karst_context *context, const karst_amg *amg, const dou
   }
   frexp(size, &exponent);
   if (exponent < -1000) exponent = -1000; /* or its power would be infinite */
-  enter(context, amg, ldexp(1, -exponent), r);
-  for (int s = 0; s < amg->steps; s++) run(context, amg, &amg->step[s]);
+  enter_cycle(context, amg, ldexp(1, -exponent), r);
+  for (int s = 0; s < amg->steps; s++) run_step(context, amg, &amg->step[s]);
   /* x is the solution for A / 2^a and r / 2^e; their quotient may exceed the powers of two that a double holds. */
   exponent -= ((const karst_amg_cpu *)amg->plan)->exponent;
   const int part = exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
-  leave(context, amg, (const double[]){ldexp(1, part), ldexp(1, exponent - part)}, z);
+  leave_cycle(context, amg, (const double[]){ldexp(1, part), ldexp(1, exponent - part)}, z);
 }

@@ -7,8 +7,8 @@
  *
  * where k are the strong F neighbours of i, abar_kl is a_kl if its sign is opposite to that of a_kk and else 0, and n
  * are the other neighbours outside C_i. As in hypre's implementation a_ik goes to d_i if b_ik = 0, and couplings to
- * rows without strong couplings are left out. A long row k is among the n, so that a row with couplings to all others costs
- * each of them no more than that one. The weights are computed in double. */
+ * rows without strong couplings are left out. A long row k is among the n, so that a row with couplings to all others
+ * costs each of them no more than that one. The weights are computed in double. */
 #include "cpu/amg/amg_cpu.h"
 
 #include <float.h>
@@ -126,7 +126,7 @@ KARST_INLINE void distribute(const struct source *s, bool single, karst_index k,
 }
 
 /* Turns the sums of row i into weights, without those that exceed limit or are none because d_i is 0. */
-static void divide(karst_index i, double limit, struct row *row)
+static void divide_row(karst_index i, double limit, struct row *row)
 {
   const double diagonal = row->weight[row->count];
   const karst_index all = diagonal == 0 ? 0 : row->count;
@@ -170,7 +170,7 @@ static bool is_larger(const struct row *row, karst_index m, karst_index n)
   return a > b || (a == b && row->column[m] < row->column[n]);
 }
 
-static void exchange(struct row *row, karst_index m, karst_index n)
+static void exchange_entries(struct row *row, karst_index m, karst_index n)
 {
   const karst_index column = row->column[m];
   const double weight = row->weight[m];
@@ -186,7 +186,7 @@ static void sift(struct row *row, karst_index n, karst_index count)
   for (karst_index child = 2 * n + 1; child < count; n = child, child = 2 * n + 1) {
     if (child + 1 < count && is_larger(row, child, child + 1)) child++;
     if (!is_larger(row, n, child)) return;
-    exchange(row, n, child);
+    exchange_entries(row, n, child);
   }
 }
 
@@ -199,7 +199,7 @@ static void truncate_row(karst_index most, double limit, struct row *row)
   for (karst_index n = most / 2; n-- > 0;) sift(row, n, most);
   for (karst_index n = most; n < row->count; n++) {
     if (!is_larger(row, n, 0)) continue;
-    exchange(row, n, 0);
+    exchange_entries(row, n, 0);
     sift(row, 0, most);
   }
   row->count = most;
@@ -212,10 +212,10 @@ static void truncate_row(karst_index most, double limit, struct row *row)
 }
 
 /* Sorts the few entries of a truncated row by columns. */
-static void sort_row(struct row *row)
+static void sort_entries(struct row *row)
 {
   for (karst_index m = 1; m < row->count; m++)
-    for (karst_index n = m; n > 0 && row->column[n] < row->column[n - 1]; n--) exchange(row, n, n - 1);
+    for (karst_index n = m; n > 0 && row->column[n] < row->column[n - 1]; n--) exchange_entries(row, n, n - 1);
 }
 
 /* The rows of P before their number of entries is known. */
@@ -227,7 +227,7 @@ struct rows {
 };
 
 /* Makes row i of P and returns its number of entries. */
-static karst_index make_row(const struct source *s, karst_index i, const struct rows *rows, struct row *row)
+static karst_index make_entries(const struct source *s, karst_index i, const struct rows *rows, struct row *row)
 {
   const double limit = s->single ? FLT_MAX : DBL_MAX;
   karst_index *column = rows->column + rows->start[i];
@@ -242,9 +242,9 @@ static karst_index make_row(const struct source *s, karst_index i, const struct 
     sum_weights(s, true, i, row);
   else
     sum_weights(s, false, i, row);
-  divide(i, limit, row);
+  divide_row(i, limit, row);
   truncate_row(s->most, limit, row);
-  sort_row(row);
+  sort_entries(row);
   for (karst_index n = 0; n < row->count; n++) {
     column[n] = s->splitting->place[row->column[n]];
     weight[n] = row->weight[n];
@@ -264,28 +264,18 @@ static karst_status create_row(karst_context *context, karst_index rows, int64_t
   return status;
 }
 
-/* Finds the room for each row of P. */
-static karst_status measure_rows(karst_context *context, const struct source *s, struct rows *rows)
+/* Takes memory for all rows, from the bounds of |C_i| in rows->start, one element further on. */
+static karst_status take_rows(karst_context *context, const struct source *s, struct rows *rows)
 {
   static const char what[] = "the rows of an interpolation";
   const karst_index n = s->A->rows;
-  karst_status status = karst_allocate(context, &rows->start, (int64_t)n + 1, sizeof *rows->start, what);
-  if (status) return status;
-  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, s->A->entries);
-#pragma omp parallel num_threads(piece.threads)
-  {
-    const karst_part part = karst_part_rows(&piece, n, s->A->row_start);
-    for (karst_index i = part.first; i < part.last; i++) rows->start[i + 1] = bound(s, i);
-    karst_part_end(&piece, &part);
-  }
-  karst_end(context, &piece);
   rows->start[0] = 0;
   for (karst_index i = 0; i < n; i++) {
     const int64_t room = rows->start[i + 1];
     if (room > rows->widest) rows->widest = room;
     rows->start[i + 1] = rows->start[i] + (room < s->most ? room : s->most);
   }
-  status = karst_allocate(context, &rows->column, rows->start[n], sizeof *rows->column, what);
+  const karst_status status = karst_allocate(context, &rows->column, rows->start[n], sizeof *rows->column, what);
   return status ? status : karst_allocate(context, &rows->weight, rows->start[n], sizeof *rows->weight, what);
 }
 
@@ -305,7 +295,7 @@ static karst_status make_rows(karst_context *context, const struct source *s, co
     {
       const karst_part part = karst_part_rows(&piece, s->A->rows, s->A->row_start);
       for (karst_index i = part.first; i < part.last; i++)
-        P->row_start[i + 1] = make_row(s, i, rows, &row[karst_thread()]);
+        P->row_start[i + 1] = make_entries(s, i, rows, &row[karst_thread()]);
       karst_part_end(&piece, &part);
     }
     karst_end(context, &piece);
@@ -339,9 +329,10 @@ static void copy_rows(karst_context *context, bool single, const struct rows *ro
   karst_end(context, &piece);
 }
 
-/* Finds what all rows are and which C rows they depend on. kind, negative and c_start are there. */
-static karst_status prepare(karst_context *context, struct source *s, unsigned char *kind, unsigned char *negative,
-                            karst_index *c_start, karst_index **c_column)
+/* Finds what all rows are, on which C rows they depend, and the bounds of |C_i|. kind, negative, c_start and rows->start
+ * are there. */
+static karst_status classify_all(karst_context *context, struct source *s, unsigned char *kind, unsigned char *negative,
+                                 karst_index *c_start, karst_index **c_column, struct rows *rows)
 {
   const karst_amg_matrix *A = s->A;
   karst_piece piece = karst_begin(context, KARST_KIND_ONCE, A->entries);
@@ -357,15 +348,16 @@ static karst_status prepare(karst_context *context, struct source *s, unsigned c
   const karst_status status =
       karst_allocate(context, c_column, c_start[A->rows], sizeof **c_column, "the strong couplings of a level");
   if (status) return status;
-  piece = karst_begin(context, KARST_KIND_ONCE, A->entries);
+  s->c_column = *c_column;
+  piece = karst_begin(context, KARST_KIND_ONCE, 2 * A->entries);
 #pragma omp parallel num_threads(piece.threads)
   {
     const karst_part part = karst_part_rows(&piece, A->rows, A->row_start);
     list_dependences(s, &part, *c_column);
+    for (karst_index i = part.first; i < part.last; i++) rows->start[i + 1] = bound(s, i);
     karst_part_end(&piece, &part);
   }
   karst_end(context, &piece);
-  s->c_column = *c_column;
   return KARST_SUCCESS;
 }
 
@@ -381,6 +373,7 @@ karst_status karst_amg_interpolate_cpu(karst_context *context, const karst_amg *
   if (!status) status = karst_allocate(context, &kind, A->rows, 1, what);
   if (!status) status = karst_allocate(context, &negative, A->rows, 1, what);
   if (!status) status = karst_allocate(context, &c_start, (int64_t)A->rows + 1, sizeof *c_start, what);
+  if (!status) status = karst_allocate(context, &rows.start, (int64_t)A->rows + 1, sizeof *rows.start, what);
   if (status) goto finish;
   P->rows = A->rows;
   P->columns = splitting->coarse;
@@ -391,8 +384,8 @@ karst_status karst_amg_interpolate_cpu(karst_context *context, const karst_amg *
                      .kind = kind,
                      .negative = negative,
                      .c_start = c_start};
-  status = prepare(context, &s, kind, negative, c_start, &c_column);
-  if (!status) status = measure_rows(context, &s, &rows);
+  status = classify_all(context, &s, kind, negative, c_start, &c_column, &rows);
+  if (!status) status = take_rows(context, &s, &rows);
   if (!status) status = make_rows(context, &s, &rows, P);
   if (!status) status = karst_amg_take_matrix_cpu(context, amg, what, P);
   if (!status) copy_rows(context, amg->single, &rows, P);

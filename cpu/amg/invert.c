@@ -15,7 +15,7 @@
 static const double diagonal_share = 0.1;
 
 /* Spreads A over the dense array. */
-static void spread(bool single, const karst_amg_matrix *A, const karst_amg_cpu *plan)
+static void spread_level(bool single, const karst_amg_matrix *A, const karst_amg_cpu *plan)
 {
   const int64_t n = A->rows;
   for (int64_t v = 0; v < n * n; v++) plan->dense[v] = 0;
@@ -95,7 +95,7 @@ karst_index karst_amg_invert_cpu(const karst_amg *amg)
   const int64_t n = A->rows;
   const double rounding = (double)n * (amg->single ? (double)FLT_EPSILON : DBL_EPSILON);
   karst_index pinned = 0;
-  spread(amg->single, A, plan);
+  spread_level(amg->single, A, plan);
   for (karst_index k = 0; k < n; k++) {
     karst_index own;
     const karst_index pivot = find_pivot(plan, A->rows, k, &own);

@@ -107,7 +107,7 @@ void karst_amg_destroy_cpu(karst_context *context, karst_amg *amg)
 }
 
 /* Returns the largest absolute value of rows first .. last - 1, and reports the first row that is not finite. */
-static double measure(const karst_matrix *A, karst_index first, karst_index last, karst_amg_outcome *outcome)
+static double measure_values(const karst_matrix *A, karst_index first, karst_index last, karst_amg_outcome *outcome)
 {
   double largest = 0;
   for (karst_index i = first; i < last; i++) {
@@ -126,8 +126,8 @@ static double measure(const karst_matrix *A, karst_index first, karst_index last
 }
 
 /* Scales rows first .. last - 1 into level 0, and reports the first one that is zero there. */
-KARST_INLINE void scale(bool single, const karst_matrix *A, karst_index first, karst_index last, double factor,
-                        void *value, karst_amg_outcome *outcome)
+KARST_INLINE void scale_values(bool single, const karst_matrix *A, karst_index first, karst_index last, double factor,
+                               void *value, karst_amg_outcome *outcome)
 {
   for (karst_index i = first; i < last; i++) {
     bool zero = true;
@@ -148,7 +148,7 @@ static void combine(const karst_amg_outcome *mine, karst_amg_outcome *all)
 }
 
 /* Measures all rows. */
-static double measure_all(karst_context *context, const karst_matrix *A, karst_amg_outcome *outcome)
+static double measure_matrix(karst_context *context, const karst_matrix *A, karst_amg_outcome *outcome)
 {
   double largest = 0;
   karst_piece piece = karst_begin(context, KARST_KIND_FACTOR, A->blocks);
@@ -156,7 +156,7 @@ static double measure_all(karst_context *context, const karst_matrix *A, karst_a
   {
     const karst_part part = karst_part_rows(&piece, A->block_rows, A->device_row_start);
     karst_amg_outcome mine = {.reason = KARST_SOUND, .block_row = -1};
-    const double size = measure(A, part.first, part.last, &mine);
+    const double size = measure_values(A, part.first, part.last, &mine);
     karst_part_end(&piece, &part);
 #pragma omp critical(karst_amg_load)
     {
@@ -173,7 +173,7 @@ karst_status karst_amg_load_cpu(karst_context *context, const karst_matrix *A, k
 {
   karst_amg_cpu *plan = amg->plan;
   *outcome = (karst_amg_outcome){.reason = KARST_SOUND, .block_row = -1};
-  const double largest = measure_all(context, A, outcome);
+  const double largest = measure_matrix(context, A, outcome);
   if (outcome->reason != KARST_SOUND) return KARST_SUCCESS;
   frexp(largest, &plan->exponent);
   if (plan->exponent < -1000) plan->exponent = -1000; /* or its power would be infinite */
@@ -184,9 +184,9 @@ karst_status karst_amg_load_cpu(karst_context *context, const karst_matrix *A, k
     const karst_part part = karst_part_rows(&piece, A->block_rows, A->device_row_start);
     karst_amg_outcome mine = {.reason = KARST_SOUND, .block_row = -1};
     if (amg->single)
-      scale(true, A, part.first, part.last, factor, amg->level[0].A.value, &mine);
+      scale_values(true, A, part.first, part.last, factor, amg->level[0].A.value, &mine);
     else
-      scale(false, A, part.first, part.last, factor, amg->level[0].A.value, &mine);
+      scale_values(false, A, part.first, part.last, factor, amg->level[0].A.value, &mine);
     karst_part_end(&piece, &part);
 #pragma omp critical(karst_amg_load)
     combine(&mine, outcome);

@@ -42,7 +42,7 @@ static void begin_rows(struct matching *m, unsigned char *strong, const karst_pa
 }
 
 /* Computes the weights of a row's couplings. Without diagonals they are infinite, and equal. */
-static void weigh_rows(struct matching *m, const unsigned char *strong, const karst_part *part)
+static void weigh_couplings(struct matching *m, const unsigned char *strong, const karst_part *part)
 {
   const karst_amg_matrix *A = m->A;
   for (karst_index i = part->first; i < part->last; i++)
@@ -94,13 +94,13 @@ static karst_index shake_hands(struct matching *m, const karst_part *part)
 }
 
 /* All rounds, as one thread sees them. */
-static void run_rounds(struct matching *m, unsigned char *strong, const karst_part *part)
+static void match_rounds(struct matching *m, unsigned char *strong, const karst_part *part)
 {
   const int team = karst_team();
   karst_index before = 0;
   begin_rows(m, strong, part);
   karst_barrier_wait(&m->barrier, team);
-  weigh_rows(m, strong, part);
+  weigh_couplings(m, strong, part);
   for (int round = 0; round < ROUNDS; round++) {
     point(m, part, round == 0);
     karst_barrier_wait(&m->barrier, team);
@@ -147,7 +147,7 @@ karst_status karst_amg_match_cpu(karst_context *context, const karst_amg *amg, c
 #pragma omp parallel num_threads(piece.threads)
   {
     const karst_part part = karst_part_rows(&piece, A->rows, A->row_start);
-    run_rounds(&m, strong, &part);
+    match_rounds(&m, strong, &part);
     karst_part_end(&piece, &part);
   }
   karst_end(context, &piece);

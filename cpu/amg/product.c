@@ -64,8 +64,8 @@ static void sort_columns(karst_index i, const karst_amg_matrix *C, const struct 
 }
 
 /* Finds the columns and the slots of rows of C. At first a slot is the number of its column as they were found. */
-KARST_INLINE void fill_rows(int size, const karst_amg_matrix *A, const karst_amg_matrix *B, const karst_part *part,
-                            const struct workspace *w, const karst_amg_product *product)
+KARST_INLINE void find_slots(int size, const karst_amg_matrix *A, const karst_amg_matrix *B, const karst_part *part,
+                             const struct workspace *w, const karst_amg_product *product)
 {
   karst_index *restrict marker = w->marker;
   for (karst_index j = 0; j < B->columns; j++) marker[j] = -1;
@@ -103,8 +103,8 @@ static karst_status take_product(karst_context *context, const karst_amg *amg, k
 }
 
 /* Counts all rows, or finds their columns and slots: two walks with the same work space. */
-static void walk(karst_context *context, const karst_amg_matrix *A, const karst_amg_matrix *B, int threads, bool count,
-                 struct workspace *w, karst_amg_product *product)
+static void walk_rows(karst_context *context, const karst_amg_matrix *A, const karst_amg_matrix *B, int threads,
+                      bool count, struct workspace *w, karst_amg_product *product)
 {
   karst_piece piece = karst_begin_at_most(context, KARST_KIND_ONCE, 4 * A->entries, threads);
 #pragma omp parallel num_threads(piece.threads)
@@ -114,11 +114,11 @@ static void walk(karst_context *context, const karst_amg_matrix *A, const karst_
     if (count)
       count_rows(A, B, &part, mine->marker, product);
     else if (product->slot_size == 1)
-      fill_rows(1, A, B, &part, mine, product);
+      find_slots(1, A, B, &part, mine, product);
     else if (product->slot_size == 2)
-      fill_rows(2, A, B, &part, mine, product);
+      find_slots(2, A, B, &part, mine, product);
     else
-      fill_rows(4, A, B, &part, mine, product);
+      find_slots(4, A, B, &part, mine, product);
     karst_part_end(&piece, &part);
   }
   karst_end(context, &piece);
@@ -140,14 +140,14 @@ karst_status karst_amg_plan_product_cpu(karst_context *context, const karst_amg 
   for (int t = 0; t < threads && !status; t++)
     status = karst_allocate(context, &w[t].marker, B->columns, sizeof *w[t].marker, what);
   if (!status) {
-    walk(context, A, B, threads, true, w, product);
+    walk_rows(context, A, B, threads, true, w, product);
     status = take_product(context, amg, product);
   }
   for (int t = 0; t < threads && !status; t++) {
     status = karst_allocate(context, &w[t].column, (int64_t)C->longest + 1, sizeof *w[t].column, what);
     if (!status) status = karst_allocate(context, &w[t].place, C->longest, sizeof *w[t].place, what);
   }
-  if (!status) walk(context, A, B, threads, false, w, product);
+  if (!status) walk_rows(context, A, B, threads, false, w, product);
   for (int t = 0; t < threads; t++) {
     karst_release(context, w[t].marker);
     karst_release(context, w[t].column);
@@ -170,7 +170,7 @@ void karst_amg_sort_cpu(karst_index count, karst_index *number)
 }
 
 /* The values of rows first .. last - 1 of C for numbers of type T and slots of type SLOT. Each row of C is summed where
- * it is stored. */
+ * it is stored. NOLINTBEGIN(bugprone-macro-parentheses): T is a type */
 #define INSTANCE(T, SLOT)                                                                                              \
   KARST_KERNEL static void karst_amg_multiply_##T##_##SLOT(const karst_amg_matrix *A, const karst_amg_matrix *B,       \
                                                            const karst_amg_product *product, karst_index first,        \
@@ -179,7 +179,7 @@ void karst_amg_sort_cpu(karst_index count, karst_index *number)
     const T *a = A->value, *b = B->value;                                                                              \
     for (karst_index i = first; i < last; i++) {                                                                       \
       const karst_index start = product->C.row_start[i], length = product->C.row_start[i + 1] - start;                 \
-      T *restrict c = (T *)product->C.value + start;                                                                   \
+      T *c = (T *)product->C.value + start;                                                                            \
       const SLOT *slot = (const SLOT *)product->slot + product->first[i];                                              \
       for (karst_index n = 0; n < length; n++) c[n] = 0;                                                               \
       for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {                                            \
@@ -195,6 +195,7 @@ INSTANCE(double, uint8_t)
 INSTANCE(double, uint16_t)
 INSTANCE(double, uint32_t)
 #undef INSTANCE
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 void karst_amg_multiply_cpu(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
                             const karst_amg_matrix *B, const karst_amg_product *product)

@@ -60,7 +60,7 @@ static karst_index list_rows(karst_amg_rounds *r, const karst_part *part)
 }
 
 /* Marks the losers of a round. Several threads may mark the same row. */
-static void compare(karst_amg_rounds *r, const karst_index *list, karst_index count)
+static void mark_losers(karst_amg_rounds *r, const karst_index *list, karst_index count)
 {
   for (karst_index n = 0; n < count; n++) {
     const karst_index i = list[n];
@@ -100,7 +100,8 @@ static karst_index drop_neighbours(karst_amg_rounds *r, karst_index *list, karst
 }
 
 /* All rounds, as one thread sees them; strong is r->strong. */
-static void run_rounds(karst_amg_rounds *r, unsigned char *strong, bool single, double strength, const karst_part *part)
+static void split_rounds(karst_amg_rounds *r, unsigned char *strong, bool single, double strength,
+                         const karst_part *part)
 {
   const int team = karst_team();
   karst_index *list = r->list + part->first;
@@ -114,7 +115,7 @@ static void run_rounds(karst_amg_rounds *r, unsigned char *strong, bool single, 
       if (karst_thread() == 0) r->rounds = round;
       return;
     }
-    compare(r, list, count);
+    mark_losers(r, list, count);
     karst_barrier_wait(&r->barrier, team);
     take_winners(r, list, count);
     karst_barrier_wait(&r->barrier, team);
@@ -150,7 +151,7 @@ karst_status karst_amg_split_cpu(karst_context *context, const karst_amg *amg, c
 #pragma omp parallel num_threads(piece.threads)
   {
     const karst_part part = karst_part_rows(&piece, A->rows, A->row_start);
-    run_rounds(&r, splitting->strong, amg->single, rule->strength, &part);
+    split_rounds(&r, splitting->strong, amg->single, rule->strength, &part);
     karst_part_end(&piece, &part);
   }
   karst_end(context, &piece);

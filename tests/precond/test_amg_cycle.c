@@ -170,7 +170,7 @@ static void test_pinned(karst_context *context, bool single)
   for (int i = 0; i < N; i++) {
     r[i] = tap_random();
     q[i] = tap_random();
-    mean[i / (N / 2)] += r[i] / (N / 2);
+    mean[i / (N / 2)] += r[i] * 2 / N;
   }
   for (int i = 0; i < N; i++) r[i] -= mean[i / (N / 2)];
   amg_apply(&t, N, r, z);

@@ -66,7 +66,7 @@ static karst_matrix *arrow(karst_context *context, karst_index n, bool coupled)
       if (i > 0 && j > i + 1) break;
       if (i > 0 && i != j && !(coupled && near)) continue;
       column[k] = j;
-      value[k++] = i == j ? (i == 0 ? 1.5 * n : 4.5) : -1 - 0.25 / (1 + i + j);
+      value[k++] = i == j ? (i == 0 ? 1.5 * (double)n : 4.5) : -1 - 0.25 / (double)(1 + i + j);
     }
     start[i + 1] = k;
   }
