@@ -114,6 +114,19 @@ static void put_value(const struct page *page, const char *value)
   }
 }
 
+/* Puts the form of a value in plain text on lines of its own, broken behind a bar. */
+static void put_lines(const char *value)
+{
+  int column = WIDTH;
+  for (size_t length; *value; value += length) {
+    length = strcspn(value, "|");
+    length += value[length] == '|';
+    if (column + (int)length > WIDTH) column = printf("\n      ") - 1;
+    column += printf("%.*s", (int)length, value);
+  }
+  putchar('\n');
+}
+
 static void put_option(struct page *page, const struct tool_option *option)
 {
   const char *gap = option->value[0] ? " " : "";
@@ -123,9 +136,10 @@ static void put_option(struct page *page, const struct tool_option *option)
     printf("\\fR%s", gap);
     put_value(page, option->value);
     putchar('\n');
+  } else if (page->form == PLAIN && strlen(option->name) + strlen(option->value) >= WIDTH - 4) {
+    printf("  --%s", option->name);
+    put_lines(option->value);
   } else {
-    const bool fits = strlen(option->name) + strlen(option->value) < WIDTH - 4;
-    if (page->form == PLAIN && !fits) gap = "\n      ";
     printf(page->form == PLAIN ? "  --%s%s%s\n" : "- **`--%s%s%s`**: ", option->name, gap, option->value);
   }
   begin(page, 6, 0);
