@@ -13,7 +13,7 @@ bundle: build-bundle/programs
 	  '$(abs_builddir)/gpu-bundle' $< $(bundle_programs)
 
 build-bundle/programs: build-bundle/main.c $(bundle_objects) tests/libtap.la tools/libbenchcuda.la tools/libkernels.la \
-  tools/libcusparse.la tools/libcommon.la libkarstcore.la
+  tools/libpeers.la tools/libcommon.la libkarstcore.la
 	$(LINK) $^ $(TOOLS_LIBS) $(LIBS)
 
 build-bundle/main.c: $(srcdir)/packaging/bundle/bundle_main.sh $(bundle_rules)

@@ -266,8 +266,8 @@ static void test_options_inside(void)
                  "the error for an unknown option of a stage lists its options");
 }
 
-/* The preconditioner that the commands register themselves is listed, and refused on the CPU. A build without it says
- * what to do. */
+/* The preconditioners that the commands register themselves are listed, and refused on a device and for a block size that
+ * they do not serve. A build without them says what to do. */
 static void test_own_method(void)
 {
   const bool listed = strstr(CLI_RUN("solve", "--help")->out, "\n  cusparse ") != NULL;
@@ -280,6 +280,9 @@ static void test_own_method(void)
     check_run(run, is_refused(run, i == 1 ? "bench" : "solve", "") && says,
               "cusparse, which is %s, is refused on the CPU", listed ? "listed" : "not listed");
   }
+  const bool has_hypre = strstr(CLI_RUN("solve", "--help")->out, "\n  hypre ") != NULL;
+  expect_refused(CLI_RUN("solve", "convdiff:3x3x3", "--block", "2", "--precond", "hypre"), "solve",
+                 has_hypre ? "for one unknown a cell" : "--with-hypre", "hypre is refused for blocks, or is not built");
 }
 
 static void test_device(void)

@@ -2,7 +2,7 @@
  * rounding, for new values too. A singular block and a NaN are named, and the preconditioner recovers from both. If
  * cuSPARSE is not available, a sentence says why. */
 #include "tests/support/problem.h"
-#include "tools/src/peers/cusparse.h"
+#include "tools/src/peers/peers.h"
 #include "tests/support/failing_allocator.h"
 #include "lib/matrix/matrix.h"
 
@@ -93,7 +93,7 @@ static karst_status solve(karst_context *context, void *user)
   tap_settings options = settings_for(NULL, "cusparse");
   options.level = 1;
   karst_status status = karst_context_set_device(context, user);
-  if (!status) status = tool_cusparse_register(context);
+  if (!status) status = tool_peers_register(context);
   for (int i = 0; i < 2 && !status; i++) {
     karst_matrix *A = NULL;
     karst_vector *b = NULL, *x = NULL;
@@ -126,10 +126,10 @@ static bool is_listed(const karst_context *context)
 /* A build without cusparse does not know the name, and the commands say why. */
 static void explains(karst_context *context)
 {
-  const char *why = tool_cusparse_explain("precond", "cusparse");
+  const char *why = tool_peers_explain("precond", "cusparse");
   karst_options *options;
   tap_ok(is_listed(context) == !why, "cusparse is %s", why ? "in no list" : "listed");
-  tap_ok(!tool_cusparse_explain("precond", "iluk") && !tool_cusparse_explain("solver", "cusparse"),
+  tap_ok(!tool_peers_explain("precond", "iluk") && !tool_peers_explain("solver", "cusparse"),
          "no other name is explained");
   if (!why) return;
   tap_need(context, karst_options_create(context, &options), "options");
@@ -157,7 +157,7 @@ static bool is_available(karst_context *context)
 static void cusparse(karst_context *context)
 {
   const int sizes[] = {1, 2, 3, 5, 8};
-  tap_need(context, tool_cusparse_register(context), "cusparse");
+  tap_need(context, tool_peers_register(context), "cusparse");
   if (!is_available(context)) {
     if (strncmp(karst_context_device(context), "cpu", 3) == 0)
       tap_ok(karst_context_stream(context) == NULL, "the CPU has no stream");

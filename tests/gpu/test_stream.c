@@ -2,7 +2,7 @@
  * are made. No call changes the calling thread's current device or context. A caller can wait for queued work. On the
  * CPU there is no stream. */
 #include "tests/support/problem.h"
-#include "tools/src/peers/cusparse.h"
+#include "tools/src/peers/peers.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -33,7 +33,7 @@ static karst_context *open_gpu(const char *device, bool needed)
   tap_need(NULL, karst_context_create(NULL, &context), "context");
   karst_status status = karst_context_set_device(context, device);
   if (needed) tap_need(context, status, device);
-  tap_need(context, tool_cusparse_register(context), "cusparse");
+  tap_need(context, tool_peers_register(context), "cusparse");
   if (!status) return context;
   karst_context_destroy(context);
   return NULL;
@@ -70,7 +70,7 @@ static const char *const methods[][3] = {{"iluk", "level", "natural"},
 static void solve_with_all(karst_context *context, const char *what)
 {
   for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
-    if (!tool_cusparse_explain("precond", methods[i][0]))
+    if (!tool_peers_explain("precond", methods[i][0]))
       tap_ok(solve(context, methods[i][0], methods[i][1], methods[i][2]), "%s, %s, %s on %s", methods[i][0],
              methods[i][1], methods[i][2], what);
 }

@@ -5,7 +5,7 @@
 #include "tools/src/bench/kernels/bench_kernels.h"
 #include "tools/src/bench/sequence/sequence.h"
 #include "tools/src/bench/solves/solves.h"
-#include "tools/src/peers/cusparse.h"
+#include "tools/src/peers/peers.h"
 
 #include <stdlib.h>
 
@@ -21,9 +21,9 @@ int main(int argc, char *argv[])
   /* A peer that can use threads has to use one. */
   setenv("OMP_NUM_THREADS", "1", 1);
   setenv("OPENBLAS_NUM_THREADS", "1", 1);
-  if (karst_context_create(NULL, &context) || tool_cusparse_register(context)) return tool_fail_memory("the context");
+  if (karst_context_create(NULL, &context) || tool_peers_register(context)) return tool_fail_memory("the context");
   int exit_status = bench_settings_parse(context, argc, argv, modes, &settings);
-  if (exit_status == TOOL_GO_ON && (karst_context_create(NULL, &gpu_context) || tool_cusparse_register(gpu_context)))
+  if (exit_status == TOOL_GO_ON && (karst_context_create(NULL, &gpu_context) || tool_peers_register(gpu_context)))
     exit_status = tool_fail_memory("the GPU's context");
   if (exit_status == TOOL_GO_ON) exit_status = settings.mode->run(context, gpu_context, &settings);
   bench_settings_free(&settings);

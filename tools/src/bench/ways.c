@@ -1,7 +1,7 @@
 /* ways.c - reads the option --precond of bench: preconditioners with options of their own. */
 #include "tools/src/bench/bench_settings.h"
 #include "tools/src/common/text.h"
-#include "tools/src/peers/cusparse.h"
+#include "tools/src/peers/peers.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ int bench_option_set(karst_context *context, karst_options *options, const char 
   if (is_among(name, fixed))
     return tool_fail(TOOL_FAILED, "'%s=%s' cannot be set: bench fixes this option", name, value);
   const karst_status status = karst_options_set(options, name, value);
-  const char *why = status ? tool_cusparse_explain(name, value) : NULL;
+  const char *why = status ? tool_peers_explain(name, value) : NULL;
   if (why) return tool_fail(TOOL_FAILED, "'%s=%s' cannot be set: %s", name, value, why);
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;
 }
@@ -39,7 +39,7 @@ static void find_devices(const char *precond, const char *style, bench_way *way)
   static const char *const cpu[] = {"sequential", "wavefront", "lines", NULL};
   static const char *const gpu[] = {"acc", "cl", "mixed", "tiles", NULL};
   way->cpu = !is_among(style, gpu) && strcmp(precond, "cusparse") != 0;
-  way->gpu = !is_among(style, cpu);
+  way->gpu = !is_among(style, cpu) && strcmp(precond, "hypre") != 0;
   way->alone = strcmp(style, "sequential") == 0;
 }
 

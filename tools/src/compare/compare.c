@@ -5,7 +5,7 @@
  * like any other. Its row is on the disk before the next case begins, so that an interrupted batch can be continued. */
 #include "tools/src/compare/compare.h"
 #include "tools/src/compare/report/compare_table.h"
-#include "tools/src/peers/cusparse.h"
+#include "tools/src/peers/peers.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -135,7 +135,7 @@ static int prepare(struct batch *batch)
 static int compare(struct batch *batch, int argc, char *argv[])
 {
   struct compare_settings *settings = &batch->settings;
-  karst_status made = tool_cusparse_register(batch->context);
+  karst_status made = tool_peers_register(batch->context);
   if (made) return tool_fail_library(batch->context, made);
   int status = compare_plan_create(&batch->plan, batch->context);
   if (status == TOOL_GO_ON) status = compare_settings_parse(settings, &batch->plan, argc, argv);

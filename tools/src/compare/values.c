@@ -1,7 +1,7 @@
 /* values.c - the names of a plan and their values: lists "a,b,c", and ranges "0..3" of integers. */
 #include "tools/src/compare/compare.h"
 #include "tools/src/common/text.h"
-#include "tools/src/peers/cusparse.h"
+#include "tools/src/peers/peers.h"
 
 #include <limits.h>
 #include <math.h>
@@ -81,7 +81,7 @@ static int check_option(struct compare_plan *plan, const struct compare_name *na
 {
   karst_status status = karst_options_set(plan->options, name->name, value);
   if (!status) return TOOL_GO_ON;
-  const char *why = tool_cusparse_explain(name->name, value);
+  const char *why = tool_peers_explain(name->name, value);
   return why ? fail_value(plan, name, value, why) : tool_fail_about(plan->context, status, plan->file);
 }
 

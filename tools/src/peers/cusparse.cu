@@ -234,4 +234,4 @@ const karst_precond_method method = {
 
 karst_status tool_cusparse_register(karst_context *context) { return karst_precond_register(context, &method); }
 
-const char *tool_cusparse_explain(const char *, const char *) { return NULL; }
+const char *tool_cusparse_missing(void) { return NULL; }

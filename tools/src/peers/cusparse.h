@@ -12,9 +12,8 @@ extern "C" {
 /* Makes --precond cusparse known to the context, with the option level; in a build without it nothing. */
 karst_status tool_cusparse_register(karst_context *context);
 
-/* Why the option does not take the value in this build, and what to do, where it is a preconditioner and the value is
- * cusparse; NULL for all else, and where it does take it. */
-const char *tool_cusparse_explain(const char *option, const char *value);
+/* Why this build lacks it, and what to do; NULL where it does not. */
+const char *tool_cusparse_missing(void);
 
 #ifdef __cplusplus
 }

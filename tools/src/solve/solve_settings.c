@@ -1,5 +1,5 @@
 /* solve_settings.c - the options of solve itself; the options of the library are in the library's own tables. */
-#include "tools/src/peers/cusparse.h"
+#include "tools/src/peers/peers.h"
 #include "tools/src/solve/solve_settings.h"
 #include "tools/src/common/shared_rows.h"
 
@@ -88,7 +88,7 @@ static const struct tool_option options[] = {
 int solve_parse(karst_context *context, int argc, char *argv[], struct solve_settings *settings)
 {
   *settings = (struct solve_settings){.device = "cpu"};
-  karst_status status = tool_cusparse_register(context);
+  karst_status status = tool_peers_register(context);
   if (!status) status = karst_options_create(context, &settings->options);
   if (status) return tool_fail_library(context, status);
   static const char *const groups[] = {"rhs", "The system", "device", "The run", "history", "Output", NULL};
@@ -104,7 +104,7 @@ int solve_parse(karst_context *context, int argc, char *argv[], struct solve_set
       .settings = settings,
       .groups = groups,
       .library_options = settings->options,
-      .explain = tool_cusparse_explain,
+      .explain = tool_peers_explain,
       .gallery = true,
       .exit_statuses = "exit status: 0 converged, 1 not converged, 2 bad input or usage, 3 the device is not available",
   };

@@ -1,7 +1,7 @@
 /* repetition.c - runs one repetition with Karst, or on a GPU with cuSPARSE inside Karst's iteration: set-up, update,
  * iterations of GMRES(m), kernels, whole solves. Measures Karst's peak memory. */
 #include "tools/src/bench/kernels/bench_kernels.h"
-#include "tools/src/peers/cusparse.h"
+#include "tools/src/peers/peers.h"
 #include "tools/src/common/reported_values.h"
 
 #include <math.h>
@@ -184,7 +184,7 @@ static int run_cycle(const bench_case *what)
   karst_solver *solver = NULL;
   karst_result result;
 
-  if (karst_context_create(NULL, &context) || tool_cusparse_register(context)) return tool_fail_memory("the context");
+  if (karst_context_create(NULL, &context) || tool_peers_register(context)) return tool_fail_memory("the context");
   int exit_status = bench_system_load(context, what, &A, &b);
   if (exit_status == TOOL_GO_ON) {
     karst_status status = karst_vector_create(context, karst_matrix_rows(A), &x);
