@@ -171,7 +171,7 @@ with_cmake()
   cp "$srcdir"/examples/*.c "$srcdir/examples/CMakeLists.txt" "$scratch" &&
     cmake -S "$scratch" -B "$scratch/build" -DKarst_DIR="$libdir/cmake/Karst" -DCMAKE_C_COMPILER="${CC%% *}" \
       -DCMAKE_C_FLAGS="$CFLAGS" && cmake --build "$scratch/build" && "$scratch/build/first_steps" &&
-    "$scratch/build/wells"
+    "$scratch/build/wells" && "$scratch/build/cpr"
 }
 
 # The files for programs are copied to another place. The first place still exists, but nothing may come from it.
@@ -260,7 +260,7 @@ one_header()
 
 check "karst.h is the one header" one_header
 if [ -e "$libdir/libkarst.so" ]; then
-  for example in first_steps wells; do
+  for example in cpr first_steps wells; do
     check "$example, compiled with pkg-config, runs" with_shared_library $example
   done
   check "the simulator is built through pkg-config and runs" simulates
@@ -270,7 +270,7 @@ else
   skip "a program compiled with pkg-config runs" "no shared library"
 fi
 if [ -e "$libdir/libkarst.a" ]; then
-  for example in first_steps wells; do
+  for example in cpr first_steps wells; do
     check "$example, linked with the static library, runs" with_static_library $example
   done
   check "a program for indices of the other width does not link with the static library" \
@@ -279,9 +279,11 @@ else
   skip "a program linked with the static library runs" "no static library"
 fi
 if command -v c++ >/dev/null; then
-  check "wells is C++, too" as_cxx wells
+  for example in cpr wells; do
+    check "$example is C++, too" as_cxx $example
+  done
 else
-  skip "wells is C++, too" "no c++"
+  skip "cpr and wells are C++, too" "no c++"
 fi
 if ! command -v c++ >/dev/null; then
   skip "the handles for C++ work" "no c++"
