@@ -16,6 +16,15 @@ KARST_INLINE T NAME(row_product)(const karst_amg_matrix *A, karst_index i, const
   return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
 
+/* The same for rows of few entries. */
+KARST_INLINE T NAME(short_product)(const karst_amg_matrix *A, karst_index i, const T *x)
+{
+  const T *value = A->value;
+  T sum = 0;
+  for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) sum += value[k] * x[A->column[k]];
+  return sum;
+}
+
 KARST_KERNEL static void NAME(karst_amg_first)(const karst_amg_level *level, const karst_amg_step *step,
                                                karst_index first, karst_index last)
 {
@@ -62,7 +71,7 @@ KARST_KERNEL static void NAME(karst_amg_restrict)(const karst_amg_level *level, 
 {
   const T *x = level->vector[step->x];
   T *y = level[1].vector[0];
-  for (karst_index i = first; i < last; i++) y[i] = NAME(row_product)(&level->R, i, x);
+  for (karst_index i = first; i < last; i++) y[i] = NAME(short_product)(&level->R, i, x);
 }
 
 KARST_KERNEL static void NAME(karst_amg_prolong)(const karst_amg_level *level, const karst_amg_step *step,
@@ -70,7 +79,7 @@ KARST_KERNEL static void NAME(karst_amg_prolong)(const karst_amg_level *level, c
 {
   const T *x = level[1].vector[step->x], factor = (T)step->factor;
   T *y = level->vector[step->y];
-  for (karst_index i = first; i < last; i++) y[i] += factor * NAME(row_product)(&level->P, i, x);
+  for (karst_index i = first; i < last; i++) y[i] += factor * NAME(short_product)(&level->P, i, x);
 }
 
 KARST_KERNEL static void NAME(karst_amg_solve_dense)(const karst_amg *amg, const karst_amg_step *step)

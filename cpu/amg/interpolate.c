@@ -329,8 +329,7 @@ static void copy_rows(karst_context *context, bool single, const struct rows *ro
   karst_end(context, &piece);
 }
 
-/* Finds what all rows are, on which C rows they depend, and the bounds of |C_i|. kind, negative, c_start and rows->start
- * are there. */
+/* Finds what all rows are, on which C rows they depend, and the bounds of |C_i|. All arrays but c_column are there. */
 static karst_status classify_all(karst_context *context, struct source *s, unsigned char *kind, unsigned char *negative,
                                  karst_index *c_start, karst_index **c_column, struct rows *rows)
 {
