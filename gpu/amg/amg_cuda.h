@@ -30,8 +30,13 @@ typedef struct karst_amg_scalars {
 typedef struct karst_amg_cuda {
   cudaMemPool_t pool; /* NULL: the context's */
   karst_amg_scalars *scalars;
-  double *dense;         /* [rows * rows] work space of the inverse; NULL if shared memory has room for it */
-  cudaGraphExec_t graph; /* amg->step; NULL: they are launched one by one */
+  double *dense;     /* [rows * rows] work space of the inverse; NULL if shared memory has room for it */
+  void *item;        /* [items] the steps as kernels see them (steps.h), host memory */
+  void *device_item; /* [items] the same in device memory */
+  int items;
+  int tail;              /* the first level of those whose steps a cluster of thread blocks runs */
+  unsigned tail_blocks;  /* of it */
+  cudaGraphExec_t graph; /* the steps; NULL: they are launched one by one */
 } karst_amg_cuda;
 
 static inline karst_amg_cuda *karst_amg_cuda_of(const karst_amg *amg)
@@ -71,16 +76,34 @@ karst_status karst_amg_longest_row_cuda(karst_context *context, karst_index rows
 /* For kernels that collect columns in sets (group.h): rows are sorted into bins by a bound on their columns. */
 enum { KARST_AMG_BINS = 4 };
 
+typedef struct karst_amg_tally {
+  unsigned long long bin[KARST_AMG_BINS]; /* rows in each; rows without columns in none */
+  unsigned long long longest;             /* the largest bound */
+  unsigned long long sum;                 /* of the numbers */
+} karst_amg_tally;
+
 typedef struct karst_amg_sets {
   unsigned blocks[KARST_AMG_BINS]; /* thread blocks of each bin */
   karst_index room;                /* of a set of the last bin, */
   karst_index *memory;             /* which are here: work space */
 } karst_amg_sets;
 
-/* sets.cu: count[bin] rows; bound: the largest of the last bin. */
-karst_status karst_amg_take_sets_cuda(karst_context *context, karst_index rows,
-                                      const unsigned long long count[KARST_AMG_BINS], unsigned long long bound,
+/* sets.cu: adds up a number of each row, of which at most most count for the bound; waits. N is karst_index or int64_t.
+ * take_sets takes the memory of the last bin. */
+template <typename N>
+karst_status karst_amg_add_up_cuda(karst_context *context, karst_index rows, const N *number, int64_t most,
+                                   karst_amg_tally *tally);
+karst_status karst_amg_take_sets_cuda(karst_context *context, karst_index rows, const karst_amg_tally *tally,
                                       karst_amg_sets *sets);
+
+/* Calls f with each bin that has rows. */
+template <typename F> static inline void karst_amg_each_bin(const karst_amg_sets *sets, F f)
+{
+  if (sets->blocks[0] > 0) f(std::integral_constant<int, 0>());
+  if (sets->blocks[1] > 0) f(std::integral_constant<int, 1>());
+  if (sets->blocks[2] > 0) f(std::integral_constant<int, 2>());
+  if (sets->blocks[3] > 0) f(std::integral_constant<int, 3>());
+}
 
 /* Calls f with a zero of the type of the levels' values. */
 template <typename F> static inline void karst_amg_typed(const karst_amg *amg, F f)
@@ -118,7 +141,7 @@ template <typename T> static inline karst_amg_view<T> karst_amg_view_of(const ka
 static inline int karst_amg_lanes(int64_t entries, int64_t rows, int least, int most)
 {
   int lanes = least;
-  while (lanes < most && (int64_t)lanes * 3 / 2 * rows < entries) lanes *= 2;
+  while (lanes < most && 2 * lanes * rows < entries) lanes *= 2;
   return lanes;
 }
 
@@ -164,7 +187,8 @@ void karst_amg_apply_cuda(karst_context *context, const karst_amg *amg, const do
 /* weigh.cu: takes the memory of the inverse. */
 karst_status karst_amg_invert_prepare_cuda(karst_context *context, karst_amg *amg);
 
-/* cycle.cu: frees the graph. */
+/* cycle.cu: frees the items and the graph; launches the steps one by one. */
 void karst_amg_cycle_release_cuda(karst_context *context, karst_amg *amg);
+void karst_amg_launch_steps_cuda(const struct karst_cuda *cuda, const karst_amg *amg);
 
 #endif

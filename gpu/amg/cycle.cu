@@ -1,10 +1,8 @@
-/* cycle.cu - the steps of a cycle, and the preconditioner: r enters, the steps run, z leaves.
+/* cycle.cu - the steps of a cycle: what kernels need of each, and their launches.
  *
- * A group of lanes takes a row of a matrix; rows of P have few entries and get a thread each. A first sweep and the
- * residual after it are one kernel, which computes the sweep again for each entry. The steps are captured in a graph
- * once. r and z differ from call to call, so their kernels are launched on their own. A stream that is being captured
- * gets the steps one by one. */
-#include "gpu/amg/group.h"
+ * A first sweep and the residual after it are one item. Items of the last levels that follow one another are one launch
+ * (tail.cu), others have one each. They are captured in a graph once. Without one they are launched one by one. */
+#include "gpu/amg/steps.h"
 
 namespace
 {
@@ -13,134 +11,70 @@ enum { THREADS = 256, DENSE_ROWS = 32 /* of a thread block of the dense product 
 
 const char *const what = "a multigrid cycle";
 
-/* What a row's product with x is used for; FIRST_RESIDUAL: x = factor D^-1 f on the way. */
-enum use { SWEEP, MOMENTUM, RESIDUAL, RESTRICT, PROLONG, FIRST_RESIDUAL };
-
-/* Arrays of a step, device memory. */
-template <typename T> struct vectors {
-  const T *f, *weight, *x;
-  T *y, *d; /* d: of momentum; x of a first sweep and residual */
-  T factor, keep;
-};
-
-template <use USE, int LANES, typename T>
-__global__ void __launch_bounds__(THREADS) multiply_rows(karst_amg_view<T> A, vectors<T> v)
+template <karst_amg_use USE, int LANES, typename T>
+__global__ void __launch_bounds__(THREADS) do_rows(karst_amg_item<T> s)
 {
-  using group = karst_amg_group<LANES>;
   karst_cuda_begin();
   const int64_t i = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / LANES;
-  if (i >= A.rows) return;
-  T sum = 0;
-  for (karst_index e = A.start[i] + group::lane(); e < A.start[i + 1]; e += LANES) {
-    const karst_index j = A.column[e];
-    sum += A.value[e] * (USE == FIRST_RESIDUAL ? v.factor * (v.weight[j] * v.f[j]) : v.x[j]);
-  }
-  sum = group::sum(sum);
-  if (group::lane() > 0) return;
-  if (USE == RESTRICT) v.y[i] = sum;
-  if (USE == PROLONG) v.y[i] += v.factor * sum;
-  if (USE == RESIDUAL || USE == FIRST_RESIDUAL) v.y[i] = v.f[i] - sum;
-  if (USE == FIRST_RESIDUAL) v.d[i] = v.factor * (v.weight[i] * v.f[i]);
-  if (USE == SWEEP || USE == MOMENTUM) {
-    T change = v.factor * (v.weight[i] * (v.f[i] - sum));
-    if (USE == MOMENTUM && v.keep != 0) change += v.keep * v.d[i];
-    if (USE == MOMENTUM) v.d[i] = change;
-    v.y[i] = v.x[i] + change;
-  }
+  if (i < s.A.rows) karst_amg_do_row<USE, LANES, false>(s, i);
 }
 
-/* y = factor D^-1 f, and d the same unless it is NULL. */
-template <typename T> __global__ void __launch_bounds__(THREADS) begin_sweeps(karst_index rows, vectors<T> v)
+template <typename T> __global__ void __launch_bounds__(THREADS) do_first(karst_amg_item<T> s)
 {
   karst_cuda_begin();
   const int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (i >= rows) return;
-  const T y = v.factor * (v.weight[i] * v.f[i]);
-  v.y[i] = y;
-  if (v.d) v.d[i] = y;
+  if (i < s.A.rows) karst_amg_first_row<false>(s, i);
 }
 
-/* y = W f, W column by column: a warp takes DENSE_ROWS rows and every eighth column. */
-template <typename T> __global__ void __launch_bounds__(THREADS) multiply_dense(int rows, const T *W, const T *f, T *y)
+/* y = W f: a warp takes DENSE_ROWS rows and every eighth column. */
+template <typename T> __global__ void __launch_bounds__(THREADS) multiply_dense(karst_amg_item<T> s)
 {
   enum { PARTS = THREADS / DENSE_ROWS };
   __shared__ T part[PARTS][DENSE_ROWS];
   karst_cuda_begin();
-  const int lane = (int)threadIdx.x % DENSE_ROWS, p = (int)threadIdx.x / DENSE_ROWS;
+  const int lane = (int)threadIdx.x % DENSE_ROWS, p = (int)threadIdx.x / DENSE_ROWS, rows = (int)s.A.rows;
   const int i = (int)blockIdx.x * DENSE_ROWS + lane;
   T sum = 0;
   if (i < rows)
-    for (int j = p; j < rows; j += PARTS) sum += W[(int64_t)j * rows + i] * f[j];
+    for (int j = p; j < rows; j += PARTS) sum += s.inverse[(int64_t)j * rows + i] * s.f[j];
   part[p][lane] = sum;
   __syncthreads();
   if (p > 0 || i >= rows) return;
   for (int q = 1; q < PARTS; q++) sum += part[q][lane];
-  y[i] = sum;
+  s.y[i] = sum;
 }
 
-__device__ __forceinline__ double power_of_two(int exponent)
+/* Calls f with the lanes of a step as a constant. Only rows of P have a thread each. */
+template <karst_amg_use USE, typename F> void with_lanes(int lanes, F f)
 {
-  enum { BIAS = 1023, SHIFT = 52 };
-  return __longlong_as_double((long long)(exponent + BIAS) << SHIFT);
-}
-
-/* The bits of the largest |r_i|, which order as the numbers do; a NaN exceeds all numbers. */
-__global__ void __launch_bounds__(THREADS) measure(int64_t rows, const double *r, karst_amg_scalars *s)
-{
-  karst_cuda_begin();
-  unsigned long long largest = 0;
-  for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < rows; i += gridDim.x * (int64_t)THREADS)
-    largest = max(largest, (unsigned long long)__double_as_longlong(fabs(r[i])));
-  largest = karst_amg_group<THREADS>::largest(largest);
-  if (threadIdx.x == 0) atomicMax(&s->largest, largest);
-}
-
-/* f = r / 2^exponent, where the largest |r_i| has that exponent. */
-template <typename T>
-__global__ void __launch_bounds__(THREADS) enter(int64_t rows, const double *r, karst_amg_scalars *s, T *f)
-{
-  karst_cuda_begin();
-  const int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  const double largest = __longlong_as_double((long long)s->largest);
-  const bool sound = largest > 0 && largest <= DBL_MAX;
-  const int exponent = sound ? max(ilogb(largest) + 1, -1000) : 0;
-  if (i < rows) f[i] = sound ? (T)(r[i] * power_of_two(-exponent)) : (T)0;
-  if (i > 0) return;
-  s->entered = exponent;
-  s->size = sound ? 1 : largest;
-}
-
-/* z = x 2^(exponent of r - exponent of A), in two factors, as their quotient may exceed what a double holds. */
-template <typename T>
-__global__ void __launch_bounds__(THREADS) leave(int64_t rows, const T *x, karst_amg_scalars *s, double *z)
-{
-  karst_cuda_begin();
-  const int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  const int exponent = s->entered - s->exponent, first = min(max(exponent, -1000), 1000);
-  if (i < rows)
-    z[i] = s->size == 1   ? (double)x[i] * power_of_two(first) * power_of_two(exponent - first)
-           : s->size == 0 ? 0
-                          : nan("");
-  if (i == 0) s->largest = 0;
-}
-
-/* Calls f with the lanes for a matrix as a constant: of P one. */
-template <use USE, typename F> void with_lanes(const karst_amg_matrix *A, F f)
-{
-  if (USE == PROLONG && A->entries <= 6 * (int64_t)A->rows)
-    f(std::integral_constant<int, 1>());
+  if (USE == KARST_AMG_USE_PROLONG && lanes == 1)
+    f(std::integral_constant < int, USE == KARST_AMG_USE_PROLONG ? 1 : 4 > ());
   else
-    karst_amg_with_lanes(karst_amg_lanes(A->entries, A->rows, 4, 32), f);
+    karst_amg_with_lanes(lanes, f);
 }
 
-template <use USE, typename T>
-void launch_rows(const struct karst_cuda *cuda, const karst_amg_matrix *A, const vectors<T> &v)
+template <karst_amg_use USE, typename T> void launch_rows(const struct karst_cuda *cuda, const karst_amg_item<T> &s)
 {
-  if (A->rows == 0) return;
-  with_lanes<USE>(A, [&](auto lanes) {
-    karst_cuda_launch(cuda, multiply_rows<USE, lanes.value, T>,
-                      karst_cuda_grid((int64_t)A->rows * lanes.value, THREADS), THREADS, karst_amg_view_of<T>(A), v);
+  with_lanes<USE>(s.lanes, [&](auto lanes) {
+    karst_cuda_launch(cuda, do_rows<USE, lanes.value, T>, karst_cuda_grid((int64_t)s.A.rows * lanes.value, THREADS),
+                      THREADS, s);
   });
+}
+
+template <typename T> void launch_item(const struct karst_cuda *cuda, const karst_amg_item<T> &s)
+{
+#define LAUNCH(USE)                                                                                                    \
+  case USE:                                                                                                            \
+    return launch_rows<USE>(cuda, s);
+  switch (s.use) {
+    KARST_AMG_USES(LAUNCH)
+  case KARST_AMG_USE_INVERT:
+    karst_cuda_launch(cuda, multiply_dense<T>, karst_cuda_grid(s.A.rows, DENSE_ROWS), THREADS, s);
+    return;
+  default:
+    karst_cuda_launch(cuda, do_first<T>, karst_cuda_grid(s.A.rows, THREADS), THREADS, s);
+  }
+#undef LAUNCH
 }
 
 template <typename T> T *vector_of(const karst_amg_level *level, int number)
@@ -148,89 +82,97 @@ template <typename T> T *vector_of(const karst_amg_level *level, int number)
   return static_cast<T *>(level->vector[number]);
 }
 
-template <typename T> void launch_step(const struct karst_cuda *cuda, const karst_amg *amg, const karst_amg_step *step)
+karst_amg_use use_of(const karst_amg_step *step)
 {
-  const karst_amg_level *level = &amg->level[step->level];
-  const karst_index rows = level->A.rows;
-  vectors<T> v = {vector_of<T>(level, 0),
-                  static_cast<const T *>(level->weight),
-                  vector_of<T>(level, step->x),
-                  vector_of<T>(level, step->y),
-                  vector_of<T>(level, 3),
-                  (T)step->factor,
-                  (T)step->keep};
   switch (step->action) {
-  case KARST_AMG_FIRST:
-    v.d = NULL;
-    karst_cuda_launch(cuda, begin_sweeps<T>, karst_cuda_grid(rows, THREADS), THREADS, rows, v);
-    break;
   case KARST_AMG_SWEEP:
-    launch_rows<SWEEP>(cuda, &level->A, v);
-    break;
+    return KARST_AMG_USE_SWEEP;
   case KARST_AMG_MOMENTUM:
-    if (step->x == 0)
-      karst_cuda_launch(cuda, begin_sweeps<T>, karst_cuda_grid(rows, THREADS), THREADS, rows, v);
-    else
-      launch_rows<MOMENTUM>(cuda, &level->A, v);
-    break;
+    return step->x == 0 ? KARST_AMG_USE_FIRST : KARST_AMG_USE_MOMENTUM;
   case KARST_AMG_RESIDUAL:
-    launch_rows<RESIDUAL>(cuda, &level->A, v);
-    break;
+    return KARST_AMG_USE_RESIDUAL;
   case KARST_AMG_RESTRICT:
-    v.y = vector_of<T>(level + 1, 0);
-    launch_rows<RESTRICT>(cuda, &level->R, v);
-    break;
+    return KARST_AMG_USE_RESTRICT;
   case KARST_AMG_PROLONG:
-    v.x = vector_of<T>(level + 1, step->x);
-    launch_rows<PROLONG>(cuda, &level->P, v);
-    break;
+    return KARST_AMG_USE_PROLONG;
   case KARST_AMG_INVERT:
-    karst_cuda_launch(cuda, multiply_dense<T>, karst_cuda_grid(rows, DENSE_ROWS), THREADS, (int)rows,
-                      static_cast<const T *>(amg->inverse), v.f, v.y);
-    break;
+    return KARST_AMG_USE_INVERT;
+  default:
+    return KARST_AMG_USE_FIRST;
   }
 }
 
-/* Whether a step is a first sweep, and the next one its residual. */
-bool is_pair(const karst_amg *amg, int s)
-{
-  const karst_amg_step *step = amg->step + s;
-  return s + 1 < amg->steps && step[0].action == KARST_AMG_FIRST && step[1].action == KARST_AMG_RESIDUAL &&
-         step[1].level == step[0].level && step[1].x == step[0].y;
-}
-
-template <typename T> void launch_pair(const struct karst_cuda *cuda, const karst_amg *amg, const karst_amg_step *step)
+template <typename T> karst_amg_item<T> item_of(const karst_amg *amg, const karst_amg_step *step)
 {
   const karst_amg_level *level = &amg->level[step->level];
-  const vectors<T> v = {vector_of<T>(level, 0),
-                        static_cast<const T *>(level->weight),
-                        NULL,
-                        vector_of<T>(level, step[1].y),
-                        vector_of<T>(level, step->y),
-                        (T)step->factor,
-                        0};
-  launch_rows<FIRST_RESIDUAL>(cuda, &level->A, v);
+  const karst_amg_use use = use_of(step);
+  const bool restricts = use == KARST_AMG_USE_RESTRICT, prolongs = use == KARST_AMG_USE_PROLONG;
+  const karst_amg_matrix *A = restricts ? &level->R : prolongs ? &level->P : &level->A;
+  karst_amg_item<T> s = {use, karst_amg_lanes(A->entries, A->rows, prolongs ? 2 : 4, 32), step->level, A->entries,
+                         karst_amg_view_of<T>(A)};
+  if (s.lanes == 2) s.lanes = 1;
+  s.f = vector_of<T>(level, 0);
+  s.weight = static_cast<const T *>(level->weight);
+  s.x = vector_of<T>(prolongs ? level + 1 : level, step->x);
+  s.inverse = static_cast<const T *>(amg->inverse);
+  s.y = restricts ? vector_of<T>(level + 1, 0) : vector_of<T>(level, step->y);
+  s.d = step->action == KARST_AMG_MOMENTUM ? vector_of<T>(level, 3) : NULL;
+  s.factor = (T)step->factor;
+  s.keep = (T)step->keep;
+  return s;
 }
 
-template <typename T> void launch_steps(const struct karst_cuda *cuda, const karst_amg *amg)
+/* Makes the items, and returns how many. */
+template <typename T> int make_items(const karst_amg *amg, karst_amg_item<T> *item)
 {
-  for (int s = 0; s < amg->steps; s++) {
-    if (amg->level[amg->step[s].level].A.rows == 0) continue;
-    if (is_pair(amg, s))
-      launch_pair<T>(cuda, amg, amg->step + s++);
+  int count = 0;
+  for (int k = 0; k < amg->steps; k++) {
+    const karst_amg_step *step = amg->step + k;
+    if (amg->level[step->level].A.rows == 0) continue;
+    item[count] = item_of<T>(amg, step);
+    if (k + 1 < amg->steps && step[0].action == KARST_AMG_FIRST && step[1].action == KARST_AMG_RESIDUAL &&
+        step[1].level == step[0].level && step[1].x == step[0].y) {
+      item[count].use = KARST_AMG_USE_FIRST_RESIDUAL;
+      item[count].d = item[count].y;
+      item[count].y = vector_of<T>(&amg->level[step->level], step[1].y);
+      k++;
+    }
+    count++;
+  }
+  return count;
+}
+
+/* The first of the last levels that are small enough for the cluster; no level: KARST_AMG_LEVELS. */
+int find_tail(const karst_amg *amg, int64_t rows)
+{
+  enum { ROW = 64 /* entries */ };
+  int first = amg->levels;
+  while (first > 1 && amg->level[first - 1].A.rows <= rows && amg->level[first - 1].A.entries <= ROW * rows) first--;
+  return first < amg->levels ? first : KARST_AMG_LEVELS;
+}
+
+template <typename T> void launch_all(const struct karst_cuda *cuda, const karst_amg_cuda *plan)
+{
+  const karst_amg_item<T> *item = static_cast<const karst_amg_item<T> *>(plan->item);
+  for (int k = 0, end = 0; k < plan->items; k = end) {
+    while (end < plan->items && item[end].level >= plan->tail) end++;
+    if (end > k + 1)
+      karst_amg_launch_tail_cuda(cuda, plan->tail_blocks, static_cast<const karst_amg_item<T> *>(plan->device_item), k,
+                                 end);
     else
-      launch_step<T>(cuda, amg, amg->step + s);
+      launch_item(cuda, item[k]);
+    if (end == k) end++;
   }
 }
 
-/* Captures the steps on a stream of its own. Without a graph they are launched one by one. */
-template <typename T> void capture(const struct karst_cuda *cuda, const karst_amg *amg, karst_amg_cuda *plan)
+/* Captures the items on a stream of its own. */
+void capture(const struct karst_cuda *cuda, const karst_amg *amg, karst_amg_cuda *plan)
 {
   struct karst_cuda other = *cuda;
   cudaGraph_t graph = NULL;
   if (cudaStreamCreateWithFlags(&other.stream, cudaStreamNonBlocking) != cudaSuccess) return;
   if (cudaStreamBeginCapture(other.stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess) {
-    launch_steps<T>(&other, amg);
+    karst_amg_launch_steps_cuda(&other, amg);
     if (cudaStreamEndCapture(other.stream, &graph) == cudaSuccess && graph &&
         cudaGraphInstantiate(&plan->graph, graph, 0) != cudaSuccess)
       plan->graph = NULL;
@@ -240,24 +182,22 @@ template <typename T> void capture(const struct karst_cuda *cuda, const karst_am
   cudaGetLastError();
 }
 
-bool is_captured(cudaStream_t stream)
+template <typename T> karst_status prepare(karst_context *context, karst_amg *amg, karst_amg_cuda *plan)
 {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  return cudaStreamIsCapturing(stream, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone;
-}
-
-template <typename T> void apply(const struct karst_cuda *cuda, const karst_amg *amg, const double *r, double *z)
-{
-  const karst_amg_cuda *plan = karst_amg_cuda_of(amg);
-  const int64_t rows = amg->level[0].A.rows;
-  const unsigned grid = karst_cuda_grid(rows, THREADS), few = grid < KARST_CUDA_SUMS ? grid : KARST_CUDA_SUMS;
-  karst_cuda_launch(cuda, measure, few, THREADS, rows, r, plan->scalars);
-  karst_cuda_launch(cuda, enter<T>, grid, THREADS, rows, r, plan->scalars, vector_of<T>(&amg->level[0], 0));
-  if (plan->graph && !is_captured(cuda->stream))
-    cudaGraphLaunch(plan->graph, cuda->stream);
-  else
-    launch_steps<T>(cuda, amg);
-  karst_cuda_launch(cuda, leave<T>, grid, THREADS, rows, vector_of<T>(&amg->level[0], amg->result), plan->scalars, z);
+  const struct karst_cuda *cuda = karst_cuda_of(context);
+  const karst_amg_tail tail = karst_amg_tail_of_cuda(cuda, amg->single);
+  karst_amg_item<T> *item, *device_item;
+  karst_status status = karst_allocate_zero(context, &item, amg->steps, sizeof *item, what);
+  if (status) return status;
+  plan->item = item;
+  plan->items = make_items(amg, item);
+  plan->tail_blocks = tail.blocks;
+  plan->tail = find_tail(amg, tail.rows);
+  status = karst_amg_take_cuda(context, amg, plan->items, what, &device_item);
+  plan->device_item = device_item;
+  amg->plan_memory += plan->items * (int64_t)sizeof *item;
+  if (!status) status = context->backend->upload(context, device_item, item, (size_t)plan->items * sizeof *item);
+  return status;
 }
 
 karst_status take_vectors(karst_context *context, karst_amg *amg)
@@ -268,8 +208,8 @@ karst_status take_vectors(karst_context *context, karst_amg *amg)
   for (int s = 0; s < amg->steps; s++) momentum = momentum || amg->step[s].action == KARST_AMG_MOMENTUM;
   for (int l = 0; l < amg->levels && !status; l++) {
     karst_amg_level *level = &amg->level[l];
-    const int64_t bytes = ((int64_t)level->A.rows + 1) * scalar,
-                  count = momentum ? KARST_AMG_VECTORS : KARST_AMG_VECTORS - 1;
+    const int64_t bytes = ((int64_t)level->A.rows + 1) * scalar;
+    const int count = momentum ? KARST_AMG_VECTORS : KARST_AMG_VECTORS - 1;
     status = karst_amg_take_bytes_cuda(context, amg, bytes, what, &level->weight);
     for (int v = 0; v < count && !status; v++)
       status = karst_amg_take_bytes_cuda(context, amg, bytes, what, &level->vector[v]);
@@ -280,36 +220,37 @@ karst_status take_vectors(karst_context *context, karst_amg *amg)
 
 } // namespace
 
+void karst_amg_launch_steps_cuda(const struct karst_cuda *cuda, const karst_amg *amg)
+{
+  if (amg->single)
+    launch_all<float>(cuda, karst_amg_cuda_of(amg));
+  else
+    launch_all<double>(cuda, karst_amg_cuda_of(amg));
+}
+
 karst_status karst_amg_finish_cuda(karst_context *context, karst_amg *amg)
 {
-  const struct karst_cuda *cuda = karst_cuda_of(context);
   karst_amg_cuda *plan = karst_amg_cuda_of(amg);
   amg->plan_memory = (int64_t)sizeof(karst_amg_scalars);
   karst_status status = take_vectors(context, amg);
   if (!status) status = karst_amg_invert_prepare_cuda(context, amg);
+  if (!status) status = amg->single ? prepare<float>(context, amg, plan) : prepare<double>(context, amg, plan);
   if (status) return status;
-  if (amg->single)
-    capture<float>(cuda, amg, plan);
-  else
-    capture<double>(cuda, amg, plan);
+  capture(karst_cuda_of(context), amg, plan);
   karst_cuda_work_end(context);
+  if (plan->pool) cudaMemPoolTrimTo(plan->pool, 0);
   return status;
 }
 
 void karst_amg_cycle_release_cuda(karst_context *context, karst_amg *amg)
 {
   karst_amg_cuda *plan = karst_amg_cuda_of(amg);
-  if (!plan->graph) return;
-  cudaStreamSynchronize(karst_cuda_of(context)->stream); /* it may run */
-  cudaGraphExecDestroy(plan->graph);
+  if (plan->graph) {
+    cudaStreamSynchronize(karst_cuda_of(context)->stream); /* it may run */
+    cudaGraphExecDestroy(plan->graph);
+  }
+  karst_cuda_work_release(context, plan->device_item);
+  karst_release(context, plan->item);
   plan->graph = NULL;
-}
-
-void karst_amg_apply_cuda(karst_context *context, const karst_amg *amg, const double *r, double *z)
-{
-  if (amg->level[0].A.rows == 0) return;
-  if (amg->single)
-    apply<float>(karst_cuda_of(context), amg, r, z);
-  else
-    apply<double>(karst_cuda_of(context), amg, r, z);
+  plan->device_item = plan->item = NULL;
 }

@@ -87,22 +87,23 @@ template <int LANES> struct karst_amg_group {
   }
 };
 
-/* For the bins that rows are sorted into by a bound on their columns: the lanes of a row, and the columns that the
- * memory of a set has room for. The last bin has its memory in global work space. */
-enum { KARST_AMG_SET_THREADS = KARST_INDEX_BITS == 64 ? 128 : 256, KARST_AMG_GLOBAL_THREADS = 512 };
+/* For the bins that rows are sorted into by a bound on their columns: the lanes of a row, the columns that the memory
+ * of a set has room for, and the threads of a block, so that their sets fit into 25 KiB of shared memory. The last bin
+ * has its memory in global work space. */
+enum { KARST_AMG_WIDE = KARST_INDEX_BITS / 32, KARST_AMG_SHARE = 4 /* rows of a group at a time */ };
 
 template <int BIN> struct karst_amg_bin;
 template <> struct karst_amg_bin<0> {
-  enum { LANES = 16, ROOM = 64, THREADS = KARST_AMG_SET_THREADS };
+  enum { LANES = 16, ROOM = 64, THREADS = 256 };
 };
 template <> struct karst_amg_bin<1> {
-  enum { LANES = 32, ROOM = 256, THREADS = KARST_AMG_SET_THREADS };
+  enum { LANES = 32, ROOM = 256, THREADS = 256 / KARST_AMG_WIDE };
 };
 template <> struct karst_amg_bin<2> {
-  enum { LANES = 256, ROOM = 1024, THREADS = 256 };
+  enum { LANES = 32, ROOM = 1024, THREADS = 64 / KARST_AMG_WIDE };
 };
 template <> struct karst_amg_bin<3> {
-  enum { LANES = KARST_AMG_GLOBAL_THREADS, ROOM = 0, THREADS = KARST_AMG_GLOBAL_THREADS };
+  enum { LANES = 512, ROOM = 0, THREADS = 512 };
 };
 
 static __device__ __forceinline__ int karst_amg_bin_of(int64_t bound)
@@ -223,23 +224,25 @@ static __device__ __forceinline__ void karst_amg_each_row(karst_index rows, kars
                                                           B bound, W work)
 {
   enum { LANES = karst_amg_bin<BIN>::LANES, ROOM = karst_amg_bin<BIN>::ROOM, THREADS = karst_amg_bin<BIN>::THREADS };
-  enum { GROUPS = THREADS / LANES };
+  enum { GROUPS = THREADS / LANES, CHUNK = KARST_AMG_SHARE * GROUPS };
   __shared__ __align__(16) karst_index own[GROUPS * 3 * ROOM + 1];
-  __shared__ karst_index count[GROUPS], listed[THREADS], many;
+  __shared__ karst_index count[GROUPS], listed[CHUNK], many;
   const int g = (int)threadIdx.x / LANES;
   karst_amg_set set = {ROOM, own + 3 * g * ROOM, own + (3 * g + 2) * ROOM, count + g};
-  if (BIN == KARST_AMG_BINS - 1)
-    set = {room, memory + 3 * room * blockIdx.x, memory + (3 * (int64_t)blockIdx.x + 2) * room, count};
-  for (int64_t base = (int64_t)blockIdx.x * THREADS; base < rows; base += (int64_t)gridDim.x * THREADS) {
+  if (BIN == KARST_AMG_BINS - 1) {
+    karst_index *mine = memory + 3 * (int64_t)room * blockIdx.x;
+    set = {room, mine, mine + 2 * (int64_t)room, count};
+  }
+  for (int64_t base = (int64_t)blockIdx.x * CHUNK; base < rows; base += (int64_t)gridDim.x * CHUNK) {
     const int64_t mine = base + threadIdx.x;
     if (threadIdx.x == 0) many = 0;
     __syncthreads();
-    if (mine < rows) {
+    if (threadIdx.x < CHUNK && mine < rows) {
       const int64_t most = bound((karst_index)mine);
       if (most > 0 && karst_amg_bin_of(most) == BIN) listed[karst_amg_add(&many, 1)] = (karst_index)mine;
     }
     __syncthreads();
-    for (int k = g; k < many; k += GROUPS) work(listed[k], set);
+    for (karst_index k = g; k < many; k += GROUPS) work(listed[k], set);
     __syncthreads();
   }
 }

@@ -20,12 +20,6 @@ enum : unsigned char { ISOLATED, LONG, FINE, COARSE, KIND = 3, NEGATIVE = 4 };
 
 const char *const what = "an interpolation";
 
-struct tally {
-  unsigned long long bin[KARST_AMG_BINS]; /* rows in each */
-  unsigned long long bound;               /* of the columns of any row */
-  unsigned long long longest, entries;    /* of P: its longest row */
-};
-
 /* Device memory. */
 template <typename T> struct task {
   karst_amg_view<T> A;
@@ -40,7 +34,6 @@ template <typename T> struct task {
   karst_index *count;      /* [rows + 1] of entries of P */
   karst_index *out_column; /* [rows * most] those of F rows */
   T *out_value;            /* [rows * most] */
-  tally *found;
 };
 
 template <int LANES, typename T> __global__ void classify(task<T> t)
@@ -68,33 +61,23 @@ template <int LANES, typename T> __global__ void classify(task<T> t)
 
 template <typename T> __device__ __forceinline__ int kind_of(const task<T> &t, int64_t i) { return t.kind[i] & KIND; }
 
-/* Bounds C_i. */
+/* Bounds C_i, and sets count for rows that are not F. */
 template <int LANES, typename T> __global__ void find_bound(task<T> t)
 {
   using group = karst_amg_group<LANES>;
   const int64_t i = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / LANES;
-  __shared__ unsigned rows[KARST_AMG_BINS];
-  if (threadIdx.x < KARST_AMG_BINS) rows[threadIdx.x] = 0;
-  __syncthreads();
-  if (i < t.A.rows) {
-    const bool coarse = kind_of(t, i) == COARSE;
-    int64_t bound = 0;
-    for (karst_index e = t.A.start[i] + group::lane(); e < t.A.start[i + 1] && !coarse; e += LANES) {
-      const karst_index k = t.A.column[e];
-      const int kind = kind_of(t, k);
-      if (t.strong[e]) bound += kind == COARSE ? 1 : kind == FINE ? t.near[k] : 0;
-    }
-    bound = min(group::sum(bound), (int64_t)t.coarse);
-    if (group::lane() == 0) {
-      t.bound[i] = (karst_index)bound;
-      t.count[i] = coarse;
-      if (bound > 0) atomicAdd(rows + karst_amg_bin_of(bound), 1u);
-      if (bound > karst_amg_bin<KARST_AMG_BINS - 2>::ROOM) atomicMax(&t.found->bound, (unsigned long long)bound);
-    }
+  if (i >= t.A.rows) return;
+  const bool coarse = kind_of(t, i) == COARSE;
+  int64_t bound = 0;
+  for (karst_index e = t.A.start[i] + group::lane(); e < t.A.start[i + 1] && !coarse; e += LANES) {
+    const karst_index k = t.A.column[e];
+    const int kind = kind_of(t, k);
+    if (t.strong[e]) bound += kind == COARSE ? 1 : kind == FINE ? t.near[k] : 0;
   }
-  __syncthreads();
-  if (threadIdx.x < KARST_AMG_BINS && rows[threadIdx.x] > 0)
-    atomicAdd(t.found->bin + threadIdx.x, (unsigned long long)rows[threadIdx.x]);
+  bound = min(group::sum(bound), (int64_t)t.coarse);
+  if (group::lane() > 0) return;
+  t.bound[i] = (karst_index)bound;
+  t.count[i] = coarse;
 }
 
 template <int LANES, typename T>
@@ -280,18 +263,6 @@ __global__ void __launch_bounds__(karst_amg_bin<BIN>::THREADS)
       });
 }
 
-/* Sums before the scan, and sets count[rows] = 0. */
-template <typename T> __global__ void count_entries(task<T> t)
-{
-  const int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (i == t.A.rows) t.count[i] = 0;
-  const unsigned mine = i < t.A.rows ? (unsigned)t.count[i] : 0;
-  const unsigned longest = karst_amg_group<THREADS>::largest(mine), all = karst_amg_group<THREADS>::sum(mine);
-  if (threadIdx.x > 0 || all == 0) return;
-  atomicMax(&t.found->longest, (unsigned long long)longest);
-  atomicAdd(&t.found->entries, (unsigned long long)all);
-}
-
 template <typename T> __global__ void pack(task<T> t, karst_index *column, T *value)
 {
   const int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
@@ -304,51 +275,44 @@ template <typename T> __global__ void pack(task<T> t, karst_index *column, T *va
   }
 }
 
-template <int BIN, typename T> void launch_bin(karst_context *context, const task<T> &t, const karst_amg_sets &sets)
-{
-  if (sets.blocks[BIN] == 0) return;
-  interpolate<BIN>
-      <<<sets.blocks[BIN], karst_amg_bin<BIN>::THREADS, 0, karst_cuda_of(context)->stream>>>(t, sets.memory, sets.room);
-}
-
 /* Takes the memory of the rows, and fills it. */
-template <typename T> karst_status fill(karst_context *context, task<T> &t, tally *found)
+template <typename T> karst_status fill(karst_context *context, task<T> &t)
 {
-  static const int64_t room[] = {karst_amg_bin<0>::ROOM, karst_amg_bin<1>::ROOM, karst_amg_bin<2>::ROOM};
   karst_amg_sets sets = {};
-  int64_t longest = 0;
-  karst_status status = context->backend->download(context, found, t.found, sizeof *found);
+  karst_amg_tally tally;
+  karst_status status = karst_amg_add_up_cuda(context, t.A.rows, t.bound, INT64_MAX, &tally);
   if (status) return status;
-  for (int bin = 0; bin < KARST_AMG_BINS; bin++)
-    if (found->bin[bin] > 0) longest = bin < KARST_AMG_BINS - 1 ? room[bin] : (int64_t)found->bound;
-  if (t.most > longest) t.most = longest;
+  if (t.most > (int64_t)tally.longest) t.most = (int64_t)tally.longest;
   status = karst_cuda_take_work(context, t.A.rows * t.most, what, &t.out_column);
   if (!status) status = karst_cuda_take_work(context, t.A.rows * t.most, what, &t.out_value);
-  if (!status) status = karst_amg_take_sets_cuda(context, t.A.rows, found->bin, found->bound, &sets);
+  if (!status) status = karst_amg_take_sets_cuda(context, t.A.rows, &tally, &sets);
   if (status) return status;
-  launch_bin<0>(context, t, sets);
-  launch_bin<1>(context, t, sets);
-  launch_bin<2>(context, t, sets);
-  launch_bin<3>(context, t, sets);
+  karst_amg_each_bin(&sets, [&](auto bin) {
+    interpolate<bin.value>
+        <<<sets.blocks[bin.value], karst_amg_bin<bin.value>::THREADS, 0, karst_cuda_of(context)->stream>>>(
+            t, sets.memory, sets.room);
+  });
   karst_cuda_work_release(context, sets.memory);
   return KARST_SUCCESS;
 }
 
+/* Sets row_start from the sizes of the rows, and packs them. */
 template <typename T>
-karst_status finish(karst_context *context, const karst_amg *amg, const task<T> &t, tally *found, karst_amg_matrix *P)
+karst_status finish(karst_context *context, const karst_amg *amg, const task<T> &t, karst_amg_matrix *P)
 {
-  cudaStream_t stream = karst_cuda_of(context)->stream;
-  const unsigned grid = karst_cuda_grid((int64_t)t.A.rows + 1, THREADS);
-  count_entries<<<grid, THREADS, 0, stream>>>(t);
-  karst_status status = karst_ilu_sum_indices_cuda(context, (int64_t)t.A.rows + 1, t.count);
-  if (!status) status = context->backend->download(context, found, t.found, sizeof *found);
+  const int64_t rows = t.A.rows;
+  karst_amg_tally tally;
+  karst_status status = karst_amg_add_up_cuda(context, t.A.rows, t.count, INT64_MAX, &tally);
   if (status) return status;
   P->rows = t.A.rows;
   P->columns = t.coarse;
-  P->entries = (int64_t)found->entries;
-  P->longest = (karst_index)found->longest;
+  P->entries = (int64_t)tally.sum;
+  P->longest = (karst_index)tally.longest;
   status = karst_amg_take_entries_cuda(context, amg, what, P);
-  if (!status) pack<<<grid, THREADS, 0, stream>>>(t, P->column, static_cast<T *>(P->value));
+  if (!status) status = karst_ilu_sum_indices_cuda(context, rows + 1, t.count);
+  if (!status)
+    pack<<<karst_cuda_grid(rows, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(t, P->column,
+                                                                                         static_cast<T *>(P->value));
   return status;
 }
 
@@ -359,25 +323,23 @@ karst_status make(karst_context *context, const karst_amg *amg, const karst_amg_
   const int64_t rows = A->rows;
   task<T> t = {karst_amg_view_of<T>(A), splitting->strong,  splitting->place,
                splitting->coarse,       rule->most_entries, karst_amg_limit<T>()};
-  tally found;
   karst_status status = karst_amg_take_cuda(context, amg, rows + 1, what, &P->row_start);
   t.count = P->row_start;
   if (!status) status = karst_cuda_take_work(context, rows, what, &t.kind);
   if (!status) status = karst_cuda_take_work(context, rows, what, &t.near);
   if (!status) status = karst_cuda_take_work(context, rows, what, &t.bound);
-  if (!status) status = karst_cuda_take_work(context, 1, what, &t.found);
   if (!status) {
     cudaStream_t stream = karst_cuda_of(context)->stream;
-    cudaMemsetAsync(t.found, 0, sizeof *t.found, stream);
+    cudaMemsetAsync(t.count, 0, (size_t)(rows + 1) * sizeof *t.count, stream);
     karst_amg_with_lanes(karst_amg_lanes(A->entries, A->rows, 4, 32), [&](auto lanes) {
       const unsigned grid = karst_cuda_grid(rows * lanes.value, THREADS);
       classify<lanes.value><<<grid, THREADS, 0, stream>>>(t);
       find_bound<lanes.value><<<grid, THREADS, 0, stream>>>(t);
     });
-    status = fill(context, t, &found);
+    status = fill(context, t);
   }
-  if (!status) status = finish(context, amg, t, &found, P);
-  karst_cuda_work_release(context, t.kind, t.near, t.bound, t.out_column, t.out_value, t.found);
+  if (!status) status = finish(context, amg, t, P);
+  karst_cuda_work_release(context, t.kind, t.near, t.bound, t.out_column, t.out_value);
   return status;
 }
 

@@ -174,7 +174,7 @@ karst_status match(karst_context *context, const karst_amg *amg, const karst_amg
 {
   const int64_t rows = A->rows;
   matching<T> m = {karst_amg_view_of<T>(A)};
-  karst_status status = karst_amg_take_cuda(context, amg, rows + 1, what, &splitting->place);
+  karst_status status = karst_cuda_take_work(context, rows + 1, what, &splitting->place);
   m.place = splitting->place;
   if (!status) status = karst_cuda_take_work(context, A->entries, what, &m.strong);
   if (!status) status = karst_cuda_take_work(context, rows, what, &m.coupled);

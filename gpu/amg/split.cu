@@ -138,8 +138,8 @@ karst_status karst_amg_split_cuda(karst_context *context, const karst_amg *amg, 
   const int64_t rows = A->rows;
   cudaStream_t stream = karst_cuda_of(context)->stream;
   task t = {A->rows, A->row_start, A->column};
-  karst_status status = karst_amg_take_cuda(context, amg, rows + 1, what, &splitting->place);
-  if (!status) status = karst_amg_take_cuda(context, amg, A->entries, what, &splitting->strong);
+  karst_status status = karst_cuda_take_work(context, rows + 1, what, &splitting->place);
+  if (!status) status = karst_cuda_take_work(context, A->entries, what, &splitting->strong);
   if (!status) status = karst_cuda_take_work(context, rows, what, &t.state);
   if (!status) status = karst_cuda_take_work(context, rows, what, &t.dependents);
   if (!status) status = karst_cuda_take_work(context, rows, what, &t.measure);

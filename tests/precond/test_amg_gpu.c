@@ -20,6 +20,7 @@ struct side {
   const struct karst_amg_kernels *kernels;
   karst_matrix *A;
   karst_amg amg;
+  karst_amg_outcome outcome; /* of the values */
   karst_amg_splitting splitting;
   karst_amg_step step[STEPS];
 };
@@ -126,10 +127,9 @@ static bool agree_products(const struct side *a, const struct side *b)
 static struct side begin(karst_context *context, const struct copy *A, bool single)
 {
   struct side side = {.context = context, .kernels = context->backend->amg, .amg = {.single = single, .l1 = true}};
-  karst_amg_outcome outcome;
   side.A = matrix_of(context, A->rows, 1, A->start, A->column, A->value);
   tap_need(context, side.kernels->begin(context, side.A, &side.amg), "begin");
-  tap_need(context, side.kernels->load(context, side.A, &side.amg, &outcome), "load");
+  tap_need(context, side.kernels->load(context, side.A, &side.amg, &side.outcome), "load");
   side.amg.levels = 1;
   return side;
 }
@@ -239,8 +239,8 @@ static double difference(int64_t n, const double *x, const double *y)
   return memcmp(x, y, (size_t)n * sizeof *x) == 0 ? 0 : relative_difference(n, x, y);
 }
 
-/* Compares a cycle on both sides, and two on the device. The condition of the last level's inverse, at most a few
- * thousand in these systems, enters once. */
+/* Compares a cycle on both sides, and two on the device. The rounding of the last level's matrix is multiplied by its
+ * condition, at most 1e5 in these systems. */
 static bool same_cycle(struct side *a, struct side *b, bool momentum)
 {
   const int64_t n = a->amg.level[0].A.rows;
@@ -254,7 +254,7 @@ static bool same_cycle(struct side *a, struct side *b, bool momentum)
     z[s] = apply(sides[s], r);
   }
   z[2] = apply(a, r);
-  const double error = difference(n, z[0], z[1]), limit = a->amg.single ? 3e-3 : 1e-10;
+  const double error = difference(n, z[0], z[1]), limit = a->amg.single ? 2e-2 : 1e-10;
   const bool same = error <= limit && difference(n, z[0], z[2]) == 0 && outcome[0].reason == outcome[1].reason &&
                     outcome[0].pinned == outcome[1].pinned;
   if (!same)
@@ -265,33 +265,39 @@ static bool same_cycle(struct side *a, struct side *b, bool momentum)
   return same;
 }
 
-/* Compares a level and makes the next one of the reference, with which the next comparison begins. */
+/* Compares everything between a level and the next one. */
+static bool same_step(struct side *a, struct side *b, const karst_amg_rule *rule, bool aggregates)
+{
+  const karst_amg_level *x = &a->amg.level[0], *y = &b->amg.level[0];
+  split(a, rule, aggregates);
+  split(b, rule, aggregates);
+  if (a->splitting.coarse != b->splitting.coarse || a->splitting.rounds != b->splitting.rounds ||
+      !same_array(a, a->splitting.place, b, b->splitting.place, x->A.rows, sizeof(karst_index)) ||
+      (!aggregates && !same_array(a, a->splitting.strong, b, b->splitting.strong, x->A.entries, 1))) {
+    tap_note("another splitting: %lld and %lld rows in %d and %d rounds", (long long)a->splitting.coarse,
+             (long long)b->splitting.coarse, a->splitting.rounds, b->splitting.rounds);
+    return false;
+  }
+  if (!agree("P", a, &x->P, b, &y->P, NULL)) return false;
+  coarsen(a);
+  coarsen(b);
+  return agree("R", a, &x->R, b, &y->R, NULL) && agree_products(a, b) && same_product(a, &x->AP, b, &y->AP) &&
+         same_product(a, &x->RAP, b, &y->RAP) && repeats(a) && same_cycle(a, b, !a->amg.single);
+}
+
+/* Compares a level, and replaces A by the next one of the reference, which is empty at the end. */
 static bool compare_level(karst_context *context, struct copy *A, const karst_amg_rule *rule, bool single,
                           bool aggregates)
 {
   struct side a = begin(context, A, single), b = begin(cpu, A, single);
-  const karst_amg_level *x = &a.amg.level[0], *y = &b.amg.level[0];
-  bool same = agree("A", &a, &x->A, &b, &y->A, NULL);
-  split(&a, rule, aggregates);
-  split(&b, rule, aggregates);
-  const bool same_split = a.splitting.coarse == b.splitting.coarse && a.splitting.rounds == b.splitting.rounds &&
-                          same_array(&a, a.splitting.place, &b, b.splitting.place, A->rows, sizeof(karst_index)) &&
-                          (aggregates || same_array(&a, a.splitting.strong, &b, b.splitting.strong, A->entries, 1));
-  if (!same_split)
-    tap_note("another splitting: %lld and %lld rows in %d and %d rounds", (long long)a.splitting.coarse,
-             (long long)b.splitting.coarse, a.splitting.rounds, b.splitting.rounds);
-  same = same && same_split && agree("P", &a, &x->P, &b, &y->P, NULL);
-  if (same) {
-    coarsen(&a);
-    coarsen(&b);
-    same = agree("R", &a, &x->R, &b, &y->R, NULL) && agree_products(&a, &b) && same_product(&a, &x->AP, &b, &y->AP) &&
-           same_product(&a, &x->RAP, &b, &y->RAP) && repeats(&a) && same_cycle(&a, &b, !single);
-  }
+  const bool sound = b.outcome.reason == KARST_SOUND;
+  bool same = a.outcome.reason == b.outcome.reason && a.outcome.block_row == b.outcome.block_row;
+  if (!same) tap_note("outcomes %d and %d", (int)a.outcome.reason, (int)b.outcome.reason);
+  if (same && sound)
+    same = agree("A", &a, &a.amg.level[0].A, &b, &b.amg.level[0].A, NULL) && same_step(&a, &b, rule, aggregates);
   free_copy(A);
-  if (same)
-    *A = fetched(&b, &y->RAP.C);
-  else
-    memset(A, 0, sizeof *A);
+  memset(A, 0, sizeof *A);
+  if (same && sound) *A = fetched(&b, &b.amg.level[0].RAP.C);
   end(&a);
   end(&b);
   return same;
@@ -322,20 +328,25 @@ static void add(struct copy *A, karst_index i, karst_index j, double value)
   A->start[i + 1] = (karst_index)A->entries;
 }
 
-/* Rows of random length, also without any coupling or with a missing diagonal; values over four decades, some with the
- * sign of the diagonal, which is negative in some rows. */
+/* Rows of random length, some without any coupling or with a missing diagonal; values over four decades, a few with
+ * the sign of the diagonal, which is negative in some rows and outweighs the others. */
 static struct copy random_rows(karst_index n)
 {
   struct copy A = copy_empty(n, (int64_t)n * n);
   for (karst_index i = 0; i < n; i++) {
     const double density = fabs(tap_random()) * 24 / (double)n, sign = tap_random_index(20) == 0 ? -1 : 1;
-    const bool missing = tap_random_index(50) == 0;
+    const bool missing = i > 0 && tap_random_index(100) == 0;
+    int64_t diagonal = -1;
+    double sum = 1;
     for (karst_index j = 0; j < n; j++) {
       const double size = sign * pow(10, 2 * tap_random());
-      if (i == j ? !missing : tap_random() > 1 - 2 * density)
-        add(&A, i, j, i == j ? 50 * size : tap_random_index(10) == 0 ? size : -size);
+      if (i == j && !missing) diagonal = A.entries;
+      if (i == j ? missing : tap_random() <= 1 - 2 * density) continue;
+      add(&A, i, j, tap_random_index(20) == 0 ? 0.01 * size : -size);
+      sum += fabs(size);
     }
-    if (A.start[i + 1] == 0 || A.start[i + 1] == A.start[i]) add(&A, i, n - 1, 1);
+    if (diagonal >= 0) A.value[diagonal] = sign * sum;
+    if (A.entries == A.start[i]) add(&A, i, 0, 1);
   }
   return A;
 }
