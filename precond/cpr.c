@@ -10,6 +10,8 @@
 #include "lib/matrix/cell_values.h"
 #include "precond/stages.h"
 
+#include <string.h>
+
 enum { AUTO = 0, BALANCE = 20, UNKNOWNS = 16 /* that cpr-pressure has numbers for */ };
 
 /* A wrong pressure unknown costs iterations silently. On ten systems of simulators the right one had couplings of 0.6 to
@@ -50,12 +52,14 @@ static karst_status check_settings(const karst_precond *p)
   return KARST_SUCCESS;
 }
 
-/* Within cpr amg needs fewer strong couplings than alone. */
+/* Within cpr the coarsening pmis needs fewer strong couplings than alone. */
 static karst_status make_stages(karst_precond *p, struct state *state)
 {
   const struct settings *settings = p->settings;
+  const char *coarsening = karst_options_find(settings->stage[0], "amg-coarsening");
+  const bool pmis = !coarsening || strcmp(coarsening, "pmis") == 0;
   karst_status status = KARST_SUCCESS;
-  if (!karst_options_find(settings->stage[0], "amg-strength"))
+  if (pmis && !karst_options_find(settings->stage[0], "amg-strength"))
     status = karst_options_set(settings->stage[0], "amg-strength", "0.5");
   if (!status) status = karst_stage_make(p, 0, settings->stage[0], state->pressure, &state->stage[0]);
   return status ? status : karst_stage_make(p, 1, settings->stage[1], p->A, &state->stage[1]);

@@ -217,7 +217,7 @@ static const karst_option amg_rows[] = {
      "pairs of rows: its updates cost 4 to 8 times less and it ages less, but it takes up to 1.5 times the iterations "
      "and fails if coefficients vary by many orders of magnitude from cell to cell."},
     {"amg-strength", KARST_OPTION_REAL, false, FIELD(strength), NULL, 0, "0",
-     "couplings of at least this part of the largest one of their row are strong; 0: 0.25, and 0.5 within cpr",
+     "couplings of at least this part of the largest one of their row are strong; 0: 0.25, and 0.5 for pmis within cpr",
      "It counts couplings of the sign opposite to the diagonal's, and is at most 1."},
     {"amg-max-entries", KARST_OPTION_INTEGER, false, FIELD(most_entries), NULL, 1, "4",
      "largest entries that pmis keeps of each row of the interpolation",
