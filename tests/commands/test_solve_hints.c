@@ -1,7 +1,8 @@
-/* A failed solve ends with a hint, and the hint helps: each one is followed here. */
+/* A solve that has failed or was slow ends with a hint, and the hint helps: each one is followed here. */
 #include "config.h"
 
 #include "tests/support/commands.h"
+#include "tests/support/problem.h"
 
 #include <stdlib.h>
 
@@ -149,18 +150,78 @@ static void test_shut_well(void)
 
 static void test_slow(void)
 {
-  follow("poisson2d:30x30", LIST("--max-iterations", "10"), "try --solver cg --precond auto, or more --max-iterations",
+  follow("poisson2d:30x30", LIST("--max-iterations", "10"), "try --solver cg --precond amg, or more --max-iterations",
          LIST("--max-iterations", "200"), "too few iterations");
   follow("poisson2d:30x30", LIST("--rtol", "1e-30", "--max-iterations", "500"), "try --rtol 1e-12",
          LIST("--rtol", "1e-12"), "a target that no double can reach");
   follow("convdiff:8x8x8", LIST("--max-iterations", "9", "--solver", "richardson"), "try --solver auto --precond auto",
          LIST("--solver", "auto", "--precond", "auto"), "richardson");
-  follow("poisson2d:30x30", LIST("--max-iterations", "40", "--precond", "none", "--solver", "cg"), "try --precond auto",
-         LIST("--precond", "auto"), "no preconditioner");
-  follow("poisson2d:30x30", LIST("--max-iterations", "15", "--precond", "dilu"), "try --solver cg --precond auto",
-         LIST("--solver", "cg", "--precond", "auto"), "a cheap preconditioner");
+  follow("poisson2d:30x30", LIST("--max-iterations", "40", "--precond", "none", "--solver", "cg"), "try --precond amg",
+         LIST("--precond", "amg"), "no preconditioner");
+  follow("poisson2d:30x30", LIST("--max-iterations", "15", "--precond", "dilu"), "try --solver cg --precond amg",
+         LIST("--solver", "cg", "--precond", "amg"), "a cheap preconditioner");
   follow("poisson2d:30x30", LIST("--max-iterations", "25", "--trisolve", "jacobi", "--trisolve-sweeps", "1"),
          "try --trisolve auto", LIST("--trisolve", "auto"), "approximate triangular solves");
+}
+
+/* Runs solve with the arguments, which converges and has a hint, and then as the hint says, in fewer iterations. */
+static void speed_up(const char *matrix, const char *const slow[], const char *says, const char *const better[],
+                     const char *what)
+{
+  const char *argument[16] = {matrix};
+  int count = 1;
+  for (; *slow; slow++) argument[count++] = *slow;
+  argument[count] = NULL;
+  const struct cli_run *run = cli_run("solve", argument);
+  const char *hint = strstr(run->out, "\nhint        ");
+  const double before = number_after(run->out, "\niterations ");
+  check_run(run, run->status == 0 && hint && strstr(hint, says), "%s: the hint says \"%s\"", what, says);
+  for (; *better; better++) argument[count++] = *better;
+  argument[count] = NULL;
+  run = cli_run("solve", argument);
+  const double after = number_after(run->out, "\niterations ");
+  check_run(run, run->status == 0 && after < 0.6 * before, "%s: %g iterations become %g", what, before, after);
+}
+
+/* Writes a Newton step of a black-oil model, the equations of each 20th cell times factor. */
+static const char *write_scaled(double factor)
+{
+  karst_context *context = tap_context();
+  karst_matrix *A = matrix_from(context, "blackoil:20x20x5,dt=1", 0);
+  const char *path = scratch_path("scaled.kbsr");
+  double *value = values_on_host(A);
+  for (karst_index i = 0; i < karst_matrix_block_rows(A); i += 20)
+    for (int64_t e = 9 * karst_matrix_row_start(A)[i]; e < 9 * karst_matrix_row_start(A)[i + 1]; e++)
+      value[e] *= factor;
+  tap_need(context, karst_matrix_update_values(A, value), "values");
+  tap_need(context, karst_matrix_write(A, path), "a file");
+  free(value);
+  karst_matrix_destroy(A);
+  karst_context_destroy(context);
+  return path;
+}
+
+/* Multigrid, for a scalar matrix and for the pressures of cells. */
+static void test_multigrid(void)
+{
+  static const char reservoir[] = "blackoil:20x20x5,dt=1";
+  follow(reservoir, LIST("--max-iterations", "30", "--solver", "gmres"), "try --solver auto --precond cpr",
+         LIST("--solver", "auto", "--precond", "cpr"), "a reservoir with ILU");
+  speed_up(reservoir, LIST("--precond", "jacobi"), "try --precond cpr", LIST("--precond", "cpr"), "a slow reservoir");
+  speed_up("deadoil:20x20x5,dt=10", LIST("--solver", "gmres", "--precond", "dilu"), "try --solver auto --precond cpr",
+           LIST("--solver", "auto", "--precond", "cpr"), "a slow reservoir of two phases");
+  speed_up("poisson2d:150x150", LIST("--precond", "jacobi"), "try --solver cg --precond amg",
+           LIST("--solver", "cg", "--precond", "amg"), "a slow scalar matrix");
+  speed_up("blackoil:20x20x5,dt=100", LIST("--precond", "cpr", "--second", "jacobi"),
+           "try --second iluk --second.level 1", LIST("--second", "iluk", "--second.level", "1"),
+           "a weak second stage of cpr");
+  speed_up(write_scaled(1e3), LIST("--precond", "cpr"), "try --cpr-balance 20", LIST("--cpr-balance", "20"),
+           "equations of different scales");
+  const struct cli_run *run = CLI_RUN("solve", reservoir, "--precond", "cpr");
+  tap_ok(run->status == 0 && !strstr(run->out, "\nhint "), "a solve by cpr needs no hint");
+  run = CLI_RUN("solve", "convdiff:12x12x12,peclet=1", "--precond", "jacobi", "--solver", "gmres", "--restart", "5");
+  tap_ok(run->status == 0 && number_after(run->out, "\niterations ") > 100 && !strstr(run->out, "\nhint "),
+         "a slow solve without a pressure has no hint");
 }
 
 /* A right-hand side that is not zero in a row of zeros: the first hint leads to a second one, and that to a
@@ -243,7 +304,7 @@ static void test_going_on(void)
   follow("poisson2d:30x30", LIST("--precond", "two-stage", "--max-iterations", "8"), "try --second.level 1",
          LIST("--second", "iluk", "--second.level", "3"), "two stages");
   follow("poisson2d:30x30", LIST("--precond", "parilu", "--sweeps", "1", "--max-iterations", "15"),
-         "try --solver cg --precond auto", LIST("--solver", "cg", "--precond", "auto"), "swept factors");
+         "try --solver cg --precond amg", LIST("--solver", "cg", "--precond", "amg"), "swept factors");
   follow("convdiff:8x8x8", LIST("--precond", "auto", "--max-iterations", "4"), "stronger factors: try --level 2",
          LIST("--level", "4"), "the hint names the level that auto has chosen");
   follow("poisson2d:30x30", LIST("--solver", "cg", "--precond", "auto", "--max-iterations", "4"),
@@ -390,6 +451,7 @@ int main(void)
   test_made();
   test_shut_well();
   test_slow();
+  test_multigrid();
   test_no_solution();
   test_block();
   test_stored();

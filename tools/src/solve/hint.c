@@ -1,6 +1,6 @@
-/* hint.c - what to try after a solve that has failed; see hint.h. The rules use what is cheap to know: how the solve
- * ended, the options in effect, what hint_facts.c finds in the matrix. The first rule that applies gives the hint. No
- * hint names an option with the value that is in effect. */
+/* hint.c - what to try after a solve that has failed or was slow; see hint.h. The rules use what is cheap to know: how
+ * the solve ended, the options in effect, what hint_facts.c finds in the matrix. The first rule that applies gives the
+ * hint. No hint names an option with the value that is in effect. */
 #include "tools/src/solve/hint.h"
 #include "tools/src/solve/hint_facts.h"
 #include "tools/src/common/text.h"
@@ -15,6 +15,10 @@ enum { RESTART_MOST = 500 };
 
 /* Fewer iterations do not show how later ones converge. */
 enum { EARLY = 20 };
+
+/* A solve of more iterations takes longer than one with multigrid, set-up included; cpr, which has it, usually takes
+ * fewer than 40. */
+enum { MANY = 100, MANY_OF_CPR = 40 };
 
 static bool is(const karst_options *options, const char *name, const char *value)
 {
@@ -168,12 +172,45 @@ static const char *find_solver(const struct hint_case *solve, const struct hint_
   return facts->symmetric && facts->dominated && !is(solve->options, "scale", "block") ? "cg" : "auto";
 }
 
-/* What a solve that takes too long, or cannot go on, may be tried with: another driver, what auto chooses as a
- * preconditioner, or iluk, which fills zeros on the diagonal. Empty where the solve had both. */
+/* The preconditioner that fits best: multigrid for a matrix as that of an elliptic equation, cpr where a cell has a
+ * pressure among its unknowns, else what auto chooses. iluk fills zeros on the diagonal. */
+static const char *find_precond(const struct hint_case *solve, const struct hint_facts *facts)
+{
+  if (facts->empty > 0) return "iluk";
+  if (is(solve->given, "precond", "auto")) return "auto";
+  if (karst_matrix_block_size(solve->A) == 1) return facts->symmetric && facts->dominated ? "amg" : "auto";
+  return hint_has_pressure(solve->context, solve->A) ? "cpr" : "auto";
+}
+
+/* What a solve that takes too long, or cannot go on, may be tried with: another driver and preconditioner. Empty where
+ * the solve had both. */
 static void find_methods(const struct hint_case *solve, const struct hint_facts *facts, char *with, size_t size)
 {
   add_option(with, size, solve->given, "solver", find_solver(solve, facts));
-  add_option(with, size, solve->given, "precond", facts->empty > 0 ? "iluk" : "auto");
+  add_option(with, size, solve->given, "precond", find_precond(solve, facts));
+}
+
+/* A solve by cpr or two stages that takes too long. more: what else to try. */
+static bool hint_for_stages(const struct hint_case *solve, const char *more, char hint[SOLVE_HINT_SIZE])
+{
+  const karst_options *options = solve->options;
+  if (is(solve->given, "precond", "cpr") && !solve->balanced && hint_is_uneven(solve->context, solve->A))
+    return write_hint(hint, "the equations of some cells are scaled differently from others: try --cpr-balance 20%s",
+                      more);
+  return write_hint(hint, "a stronger second stage: try%s --second.level %d%s",
+                    is(options, "second", "iluk") ? "" : " --second iluk",
+                    (int)tool_option_number(options, "second.level") + 1, more);
+}
+
+/* A solve that has converged, but has taken many iterations: multigrid, where it fits the matrix. */
+static bool hint_for_many(const struct hint_case *solve, const struct hint_facts *facts, char hint[SOLVE_HINT_SIZE])
+{
+  char with[96] = "";
+  if (is(solve->given, "precond", "cpr")) return hint_for_stages(solve, "", hint);
+  const char *precond = find_precond(solve, facts);
+  if (strcmp(precond, "amg") != 0 && strcmp(precond, "cpr") != 0) return false;
+  find_methods(solve, facts, with, sizeof with);
+  return strstr(with, "--precond") && write_hint(hint, "methods that fit the matrix: try%s", with);
 }
 
 /* A solve that takes too long: another method, then stronger factors. */
@@ -189,10 +226,8 @@ static bool hint_for_slowness(const struct hint_case *solve, const struct hint_f
   if (tool_option_number(options, "max-iterations") < 2) return write_hint(hint, "try more --max-iterations");
   if (is_below_rounding(solve))
     return write_hint(hint, "the target is below the rounding errors of double precision: try --rtol 1e-12");
-  if (is(options, "precond", "two-stage"))
-    return write_hint(hint, "a stronger second stage: try%s --second.level %d%s",
-                      is(options, "second", "iluk") ? "" : " --second iluk",
-                      (int)tool_option_number(options, "second.level") + 1, more);
+  if (is(options, "precond", "two-stage") || is(solve->given, "precond", "cpr"))
+    return hint_for_stages(solve, more, hint);
   if (is(options, "precond", "iluk") && is(options, "trisolve", "jacobi"))
     return write_hint(hint, "exact triangular solves: try --trisolve auto%s", more);
   find_methods(solve, facts, with, sizeof with);
@@ -209,10 +244,15 @@ void hint_find(const struct hint_case *solve, char hint[SOLVE_HINT_SIZE])
 {
   struct hint_facts facts;
   const karst_reason reason = solve->result->reason;
+  const bool many = reason > 0 && solve->result->iterations > (is(solve->given, "precond", "cpr") ? MANY_OF_CPR : MANY);
   *hint = '\0';
-  if (reason >= 0 || reason == KARST_STOPPED ||
+  if ((reason >= 0 && !many) || reason == KARST_STOPPED ||
       !hint_facts_find(solve->context, solve->A, solve->b, solve->result->block_row, &facts))
     return;
+  if (many) {
+    hint_for_many(solve, &facts, hint);
+    return;
+  }
   if (reason == KARST_OUT_OF_RANGE) {
     hint_for_range(solve, &facts, hint);
     return;

@@ -1,4 +1,4 @@
-/* hint.h - what to try after a solve that has failed, from how it ended, the options and the matrix. */
+/* hint.h - what to try after a solve that has failed or was slow, from how it ended, the options and the matrix. */
 #ifndef KARST_TOOLS_SRC_SOLVE_HINT_H
 #define KARST_TOOLS_SRC_SOLVE_HINT_H
 
@@ -16,6 +16,7 @@ struct hint_case {
   bool singular; /* a direct solver has found A singular */
   bool regular;  /* or has solved with it */
   bool stored;   /* A is the triangle that a file stores, because of --stored-triangle */
+  bool balanced; /* cpr has balanced the rows of its pressure matrix */
   bool negated;  /* A is -1 times what the user has, because of --negate */
 };
 

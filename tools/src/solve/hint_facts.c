@@ -1,8 +1,10 @@
 /* hint_facts.c - see hint_facts.h. */
 #include "tools/src/solve/hint_facts.h"
 #include "tools/src/common/load.h"
+#include "tools/src/common/reported_values.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +96,66 @@ bool hint_facts_find(karst_context *context, const karst_matrix *A, const karst_
   free(value);
   free(rhs);
   return there;
+}
+
+/* cpr's own count, without its stages, in a context on the CPU whose messages go nowhere. */
+static karst_status count_mixed(karst_context *context, const karst_matrix *A, const double *value, double *chosen,
+                                double *next)
+{
+  karst_options *options = NULL;
+  karst_matrix *copy = NULL;
+  karst_precond *cpr = NULL;
+  char found[96] = "";
+  karst_status status =
+      karst_matrix_create(context, karst_matrix_block_rows(A), karst_matrix_block_size(A), karst_matrix_row_start(A),
+                          karst_matrix_column(A), value, KARST_REFERENCE, &copy);
+  if (!status) status = karst_options_create(context, &options);
+  if (!status) status = karst_options_set(options, "precond", "cpr");
+  if (!status) status = karst_options_set(options, "first", "none");
+  if (!status) status = karst_options_set(options, "second", "none");
+  if (!status) status = karst_precond_create(context, options, copy, &cpr);
+  if (!status) tool_precond_report(cpr, "cpr_pressure_weights", found, sizeof found);
+  sscanf(found, "mixed signs in %lf %% of the cells, next unknown %lf", chosen, next); // NOLINT(cert-err34-c)
+  karst_precond_destroy(cpr);
+  karst_options_destroy(options);
+  karst_matrix_destroy(copy);
+  return status;
+}
+
+bool hint_has_pressure(karst_context *context, const karst_matrix *A)
+{
+  double *value, chosen = 100, next = 0; /* per cent of the cells */
+  karst_context *own;
+  if (karst_matrix_block_size(A) == 1 || tool_matrix_to_host(context, A, &value) != TOOL_GO_ON) return false;
+  karst_status status = karst_context_create(NULL, &own);
+  if (!status) status = count_mixed(own, A, value, &chosen, &next);
+  karst_context_destroy(own);
+  free(value);
+  return !status && chosen <= 10 && next >= 40; /* as cpr's own warnings have it */
+}
+
+bool hint_is_uneven(karst_context *context, const karst_matrix *A)
+{
+  const karst_index rows = karst_matrix_block_rows(A);
+  const karst_index *start = karst_matrix_row_start(A), *column = karst_matrix_column(A);
+  const int64_t bb = (int64_t)karst_matrix_block_size(A) * karst_matrix_block_size(A);
+  double least = INFINITY, most = 0, *value = NULL;
+  double *sum = calloc(2 * (size_t)rows + 1, sizeof *sum); /* of rows, then columns */
+  const bool there = sum && tool_matrix_to_host(context, A, &value) == TOOL_GO_ON;
+  for (karst_index i = 0; there && i < rows; i++)
+    for (karst_index k = start[i]; k < start[i + 1]; k++)
+      for (int64_t e = bb * k; e < bb * (k + 1) && column[k] != i; e++) {
+        sum[i] += fabs(value[e]);
+        sum[rows + column[k]] += fabs(value[e]);
+      }
+  for (karst_index i = 0; there && i < rows; i++) {
+    if (!(sum[i] > 0 && sum[rows + i] > 0)) continue;
+    least = fmin(least, sum[i] / sum[rows + i]);
+    most = fmax(most, sum[i] / sum[rows + i]);
+  }
+  free(sum);
+  free(value);
+  return most > 1e3 * least;
 }
 
 bool hint_is_lower(const karst_matrix *A)

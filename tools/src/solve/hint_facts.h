@@ -27,6 +27,13 @@ bool hint_is_lower(const karst_matrix *A);
 /* The number of block rows without a block on the diagonal. */
 int64_t hint_count_missing(const karst_matrix *A);
 
+/* Whether exactly one unknown of each cell looks like a pressure, so that cpr knows which one to solve for. */
+bool hint_has_pressure(karst_context *context, const karst_matrix *A);
+
+/* Whether the equations of some cells are scaled against those of others by a factor of a thousand or more: couplings
+ * go both ways, so rows have about the size of columns. */
+bool hint_is_uneven(karst_context *context, const karst_matrix *A);
+
 /* The block size other than A's, from 2 to 8, that divides the rows, leaves no diagonal block singular and has its
  * blocks the fullest; 0 for none. */
 int hint_find_block(karst_context *context, const karst_matrix *A);

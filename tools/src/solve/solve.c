@@ -125,21 +125,22 @@ static int solve_once(struct run *run, struct watch *watch, struct solve_report 
   return tool_values_take(&report->values, run->solver) ? TOOL_GO_ON : tool_fail_memory("the report");
 }
 
-/* Says what to try after a solve that did not converge. */
+/* Says what to try after a solve that did not converge, or was slow. */
 static void find_hint(struct run *run, struct solve_report *report)
 {
-  const struct hint_case failed = {.context = run->context,
-                                   .given = report->settings->options,
-                                   .options = report->effective,
-                                   .A = run->A,
-                                   .b = run->b,
-                                   .result = &report->result,
-                                   .singular = report->settings->reference && report->reference.singular,
-                                   .regular = report->settings->reference && !report->reference.singular,
-                                   .stored = report->settings->stored_triangle,
-                                   .negated = report->settings->negate};
+  const struct hint_case solve = {.context = run->context,
+                                  .given = report->settings->options,
+                                  .options = report->effective,
+                                  .A = run->A,
+                                  .b = run->b,
+                                  .result = &report->result,
+                                  .singular = report->settings->reference && report->reference.singular,
+                                  .regular = report->settings->reference && !report->reference.singular,
+                                  .stored = report->settings->stored_triangle,
+                                  .balanced = tool_value_number(&report->values, "cpr_balance_used", 0) > 0,
+                                  .negated = report->settings->negate};
   const bool told = report->settings->json || !report->settings->quiet;
-  if (told && report->result.reason < 0) hint_find(&failed, report->hint);
+  if (told) hint_find(&solve, report->hint);
 }
 
 /* Computes max |x - u|, a NaN if one of the differences is. */
