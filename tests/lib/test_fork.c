@@ -128,7 +128,7 @@ static bool starts_threads_first(struct system *parents)
 
 int main(void)
 {
-  struct system *one = begin(1, "iluk"), *unused, *used, *dilu;
+  struct system *one = begin(1, "iluk"), *unused, *used, *other;
   if (!strstr(karst_build_features(), "OpenMP")) {
     tap_skip("built without OpenMP", "threads before a fork");
     return tap_done();
@@ -154,11 +154,15 @@ int main(void)
   end(one);
   free(expected);
 
-  dilu = begin(2, "dilu");
-  expected = NULL;
-  setup_and_solve(dilu);
-  tap_ok(in_child(uses_the_parents, dilu), "dilu: a child solves with its parent's solver");
-  end(dilu);
-  free(expected);
+  for (int i = 0; i < 3; i++) {
+    static const char *const others[] = {"dilu", "amg", "cpr"};
+    other = begin(2, others[i]);
+    expected = NULL;
+    setup_and_solve(other);
+    tap_ok(in_child(uses_the_parents, other), "%s: a child solves with its parent's solver", others[i]);
+    tap_ok(in_child(sets_the_parents_up, other), "%s: a child sets its parent's solver up anew", others[i]);
+    end(other);
+    free(expected);
+  }
   return tap_done();
 }

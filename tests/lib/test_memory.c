@@ -49,6 +49,67 @@ static karst_status solve(karst_context *context, void *user)
   return status;
 }
 
+/* Multigrid with a last level of few rows, so that small systems have several levels. The second update makes them
+ * anew. */
+static karst_status multigrid(karst_context *context, void *user)
+{
+  const struct settings *settings = user;
+  const bool cpr = strcmp(settings->precond, "cpr") == 0;
+  const char *const pairs[][2] = {{"precond", settings->precond},
+                                  {"solver", settings->solver},
+                                  {"ordering", settings->ordering},
+                                  {cpr ? "first.amg-coarse-rows" : "amg-coarse-rows", "4"},
+                                  {cpr ? "first.amg-rebuild" : "amg-rebuild", "2"},
+                                  {cpr ? "first.amg-coarsening" : "amg-coarsening", settings->scale},
+                                  {"max-iterations", "5"}};
+  karst_matrix *A = NULL;
+  karst_vector *b = NULL, *x = NULL;
+  karst_options *options = NULL;
+  karst_solver *solver = NULL;
+  karst_result result;
+  karst_status status = tap_set_threads(context, settings->threads);
+  if (!status) status = karst_gallery_create(context, settings->gallery, 0, &A, NULL);
+  if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &b);
+  if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &x);
+  if (!status) status = karst_vector_fill(b, 1);
+  if (!status) status = karst_options_create(context, &options);
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs && !status; i++)
+    status = karst_options_set(options, pairs[i][0], pairs[i][1]);
+  if (!status) status = karst_solver_create(context, options, &solver);
+  if (!status) status = karst_solver_setup(solver, A);
+  if (!status) status = karst_solver_solve(solver, b, x, &result);
+  for (int i = 0; i < 2 && !status; i++) status = karst_solver_update(solver);
+  karst_options_destroy(options);
+  karst_solver_destroy(solver);
+  karst_vector_destroy(b);
+  karst_vector_destroy(x);
+  karst_matrix_destroy(A);
+  return status;
+}
+
+/* For multigrid, scale is the coarsening. */
+static void fail_multigrid(void)
+{
+  struct settings settings[] = {
+      {"poisson2d:7x6", "cg", "amg", "natural", "pmis", 1, 1},
+      {"poisson2d:7x6", "gmres", "amg", "rcm", "aggregation", 1, 1},
+      {"blackoil:4x3x3", "bicgstab", "cpr", "natural", "pmis", 1, 1},
+      {"blackoil:4x3x3", "fgmres", "cpr", "tiles", "aggregation", 1, 1},
+      {large, "cg", "amg", "natural", "pmis", 2, 31},
+      {large, "cg", "amg", "natural", "aggregation", 2, 31},
+      {"blackoil:16x16x8", "bicgstab", "cpr", "natural", "pmis", 2, 31},
+  };
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+    char what[128];
+    snprintf(what, sizeof what, "%s, %s, %s, %s, %s, threads %d", settings[i].gallery, settings[i].solver,
+             settings[i].precond, settings[i].ordering, settings[i].scale, settings[i].threads);
+    if (settings[i].threads > 1 && !strstr(karst_build_features(), "OpenMP"))
+      tap_skip("this build has no threads", "%s", what);
+    else
+      fail_every_allocation(multigrid, &settings[i], settings[i].step, what);
+  }
+}
+
 static karst_status files(karst_context *context, void *user)
 {
   const char *path = user;
@@ -175,6 +236,7 @@ int main(void)
     else
       tap_skip("this build has no such ordering, or no threads", "%s", what);
   }
+  fail_multigrid();
   const char *const endings[] = {"memory.mtx", "memory.mtx.gz", "memory.kbsr"};
   for (int i = 0; i < 3; i++) {
     char path[256];

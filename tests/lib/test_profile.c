@@ -58,6 +58,28 @@ static void counts_stages(karst_context *context)
   problem_destroy(&p);
 }
 
+/* cpr has a row, as has each of its stages, and making levels anew has one of its own. */
+static void counts_cpr(karst_context *context)
+{
+  struct problem p = problem_from(context, "deadoil:8x7x6", 0, 0);
+  karst_solver *solver = solver_from(context, PAIRS("precond", "cpr", "solver", "gmres", "first.amg-rebuild", "3"));
+  tap_need(context, karst_solver_setup(solver, p.A), "set-up");
+  const int iterations = solve_profiled(&p, solver, "cpr");
+  const int64_t both = calls_of(context, "precond apply (cpr)");
+  tap_ok(both > iterations && calls_of(context, "precond apply (amg)") == both &&
+             calls_of(context, "precond apply (iluk)") == both,
+         "cpr: each of %lld applies calls that of both stages", (long long)both);
+  tap_ok(row_of(context, "precond apply (cpr)").bytes > 0 && row_of(context, "precond apply (amg)").bytes > 0,
+         "and each reports bytes");
+  tap_need(context, karst_context_profile(context, 1), "profile");
+  for (int i = 0; i < 3; i++) tap_need(context, karst_solver_update(solver), "update");
+  tap_ok(calls_of(context, "precond update (cpr)") == 3 && calls_of(context, "precond update (amg)") == 3 &&
+             calls_of(context, "precond choose (amg)") == 1,
+         "of three updates one makes levels anew");
+  karst_solver_destroy(solver);
+  problem_destroy(&p);
+}
+
 /* cg on the unknowns that rrb leaves has operations of its own. */
 static void counts_reduced(karst_context *context)
 {
@@ -185,6 +207,7 @@ int main(void)
 {
   tap_each_device(counts_calls, "calls of the methods");
   tap_each_device(counts_stages, "stages");
+  tap_each_device(counts_cpr, "cpr");
   tap_each_device(counts_reduced, "a reduced system");
   tap_each_device(counts_scaled, "a scaled system");
   tap_each_device(counts_operator, "an operator");

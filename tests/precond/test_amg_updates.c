@@ -198,6 +198,33 @@ static void allocations(const char *const *pairs, const char *spec, int threads)
   tap_ok(memory.outstanding == 0, "all memory is released");
 }
 
+/* Levels that could not be made anew for lack of memory are made by the next update. */
+static void repeated(void)
+{
+  struct failing_allocator memory = {0};
+  karst_context *context = failing_context(&memory);
+  struct problem p = problem_own(context, "blackoil:12x12x6,dt=1");
+  karst_solver *solver = solver_from(context, PAIRS("precond", "cpr", "first.amg-rebuild", "1"));
+  tap_need(context, karst_solver_setup(solver, p.A), "set-up");
+  const int expected = count_solve(&p, solver);
+  for (long allocation = 1; allocation <= 41; allocation += 8) {
+    memory.fail_at = memory.calls + allocation;
+    const karst_status failed = karst_solver_update(solver);
+    memory.fail_at = 0;
+    karst_result result;
+    const bool refused = karst_solver_solve(solver, p.b, p.x, &result) != KARST_SUCCESS;
+    const bool kept = karst_solver_keep(solver) != KARST_SUCCESS;
+    tap_need(context, karst_solver_update(solver), "update");
+    const int found = count_solve(&p, solver);
+    tap_ok(failed == KARST_ERROR_NO_MEMORY && refused && kept && found == expected,
+           "allocation %ld of an update fails, which leaves no levels, and the next takes %d iterations", allocation,
+           found);
+  }
+  problem_end(&p, solver);
+  karst_context_destroy(context);
+  tap_ok(memory.outstanding == 0, "all memory is released");
+}
+
 int main(void)
 {
   tap_each_device(bits, "the bits of updates");
@@ -213,5 +240,6 @@ int main(void)
     allocations(PAIRS("precond", "cpr", "first.amg-rebuild", "3", "cpr-weights", "quasi-impes", "cpr-balance", "20"),
                 "blackoil:12x12x6,dt=1", threads);
   }
+  repeated();
   return tap_done();
 }

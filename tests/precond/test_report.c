@@ -51,7 +51,8 @@ static void each_method(karst_context *context)
                  "shifted fallbacks "},
       {"paric", "levels_lower levels_upper trisolve_used sweep_residual_before sweep_residual_after ilu_residual "
                 "shifted fallbacks "},
-      {"fgbilu", "hyperplanes style_used "}};
+      {"fgbilu", "hyperplanes style_used "},
+      {"amg", "amg_levels operator_complexity grid_complexity amg_rebuilds amg_pinned amg_level_0 "}};
   karst_matrix *A = matrix_from(context, "poisson2d:9x7", 1);
   for (size_t m = 0; m < sizeof expected / sizeof *expected; m++) {
     karst_precond *P = make(context, expected[m][0], "auto", A);
@@ -60,6 +61,27 @@ static void each_method(karst_context *context)
     tap_ok(strcmp(names_of(P), expected[m][1]) == 0, "and the same after an update");
     karst_precond_destroy(P);
   }
+  karst_matrix_destroy(A);
+}
+
+/* cpr reports what it has chosen, and the values of both stages under their names. */
+static void of_cpr(karst_context *context)
+{
+  static const char expected[] =
+      "cpr_pressure cpr_coupling cpr_coupling_next cpr_weights_used cpr_guarded cpr_balance_used first_amg_levels "
+      "first_operator_complexity first_grid_complexity first_amg_rebuilds first_amg_pinned first_amg_level_0 "
+      "second_levels_lower second_levels_upper second_trisolve_used second_shifted ";
+  karst_matrix *A = matrix_from(context, "blackoil:5x4x3", 0);
+  karst_precond *P = precond_from(context, PAIRS("precond", "cpr"), A);
+  for (int i = 0; i < 2; i++) {
+    tap_ok(strcmp(names_of(P), expected) == 0, "cpr reports %s", names_of(P));
+    tap_need(context, karst_precond_update(P), "update");
+  }
+  tap_ok(value_of(P, "cpr_pressure").number == 0 && strcmp(value_of(P, "cpr_guarded").unit, "cells") == 0 &&
+             strcmp(value_of(P, "cpr_weights_used").text, "column-sum") == 0 &&
+             strcmp(value_of(P, "first_amg_level_0").text, "60 rows, 326 entries, longest row 7") == 0,
+         "pressure 0 with column sums, and %s", value_of(P, "first_amg_level_0").text);
+  karst_precond_destroy(P);
   karst_matrix_destroy(A);
 }
 
@@ -310,6 +332,7 @@ static void no_memory(void)
 
 int main(void)
 {
+  tap_each_device(of_cpr, "the values of cpr");
   tap_each_device(each_method, "each method");
   tap_each_device(waits, "waits");
   tap_each_device(units_and_texts, "units and texts");
