@@ -72,6 +72,23 @@ static void test_view(void)
 #endif
 }
 
+/* Options of one name have other defaults in other methods: first is jacobi for two-stage and amg for cpr. */
+static void test_stages(void)
+{
+  const struct cli_run *run = CLI_RUN("solve", "blackoil:9x8x7", "--view", "--precond", "cpr");
+  tap_ok(run->status == 0 && has_line(run->out, "first", "amg (default)") &&
+             has_line(run->out, "first.amg-cycle", "auto (default)") && has_line(run->out, "second", "iluk (default)"),
+         "--view marks the default stages of cpr");
+  tap_ok(has_line(run->out, "first_amg_level_0", "504 rows, 3146 entries, longest row 7") &&
+             strstr(run->out, "\n  first_amg_level_1            "),
+         "--view has the rows, the entries and the longest row of each level");
+  run = CLI_RUN("solve", "blackoil:9x8x7", "--view", "--precond=cpr", "--first=two-stage", "--second=two-stage",
+                "--second.first=amg", "--second.first=dilu");
+  tap_ok(run->status == 0 && has_line(run->out, "first", "two-stage") &&
+             has_line(run->out, "first.first", "jacobi (default)") && has_line(run->out, "second.first", "dilu"),
+         "--view marks the default stages of a stage");
+}
+
 /* With auto, solve prints the options in effect and marks those that auto chose. */
 static void test_auto(void)
 {
@@ -145,6 +162,7 @@ int main(void)
 {
   cli_need("solve");
   test_view();
+  test_stages();
   test_auto();
   test_nonsense();
   test_monitor();

@@ -18,7 +18,8 @@ static bool is_same(karst_option_kind kind, const char *a, const char *b)
 /* The sets of options that a view is made of. */
 struct view {
   const karst_context *context;
-  const karst_options *given, *effective, *defaults;
+  const karst_options *given, *effective;
+  karst_options *defaults; /* with the preconditioners printed so far, whose options may have defaults of their own */
 };
 
 /* Whether an option is shown: the methods read it, or auto reads it and the user has set it. */
@@ -45,18 +46,23 @@ static void print_option(const struct view *view, const char *name, const karst_
 
 /* Prints the options of a preconditioner and, deeper by one, those of the ones inside it. With the stage "" these are
  * the options of the solver too. */
-static void print_options(const struct view *view, const char *stage, int depth)
+static karst_status print_options(const struct view *view, const char *stage, int depth)
 {
   karst_option_info info;
+  karst_status status = KARST_SUCCESS;
   char name[256];
-  for (size_t i = 0; karst_options_info(view->context, i, &info); i++) {
+  for (size_t i = 0; !status && karst_options_info(view->context, i, &info); i++) {
+    const bool chooses = strcmp(info.name, "precond") == 0, contains = info.kind == KARST_OPTION_PRECOND;
     snprintf(name, sizeof name, "%s%s", stage, info.name);
     if (!is_seen(view, name, &info)) continue;
-    if (*stage && strcmp(info.name, "precond") == 0) continue; /* printed as the stage itself */
+    if (*stage && chooses) continue; /* printed as the stage itself */
     print_option(view, name, &info, depth);
-    if (info.kind != KARST_OPTION_PRECOND || depth == DEEPEST) continue;
-    if (snprintf(name, sizeof name, "%s%s.", stage, info.name) < (int)sizeof name) print_options(view, name, depth + 1);
+    if (chooses || contains) status = karst_options_set(view->defaults, name, tool_option_text(view->effective, name));
+    if (!contains || depth == DEEPEST) continue;
+    if (!status && snprintf(name, sizeof name, "%s%s.", stage, info.name) < (int)sizeof name)
+      status = print_options(view, name, depth + 1);
   }
+  return status;
 }
 
 static void print_numbers(const struct solve_report *report)
@@ -120,7 +126,7 @@ int solve_print_view(karst_context *context, const karst_solver *solver, const s
 {
   const struct solve_settings *settings = report->settings;
   karst_options *defaults;
-  const karst_status status = karst_options_create(context, &defaults);
+  karst_status status = karst_options_create(context, &defaults);
   if (status) return tool_fail_library(context, status);
   printf("\nview: matrix ");
   tool_print_safely(stdout, settings->matrix);
@@ -128,9 +134,10 @@ int solve_print_view(karst_context *context, const karst_solver *solver, const s
   tool_print_safely(stdout, report->rhs);
   printf(", device %s\n", report->device);
   printf("options read:\n");
-  print_options(&(struct view){context, settings->options, report->effective, defaults}, "", 0);
+  status = print_options(&(struct view){context, settings->options, report->effective, defaults}, "", 0);
+  karst_options_destroy(defaults);
+  if (status) return tool_fail_library(context, status);
   printf("made of them:\n");
   print_numbers(report);
-  karst_options_destroy(defaults);
   return goes_by_levels(&report->values) ? print_order(context, solver) : TOOL_GO_ON;
 }
