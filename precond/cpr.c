@@ -133,8 +133,8 @@ static void warn_of_pressure(const karst_precond *p, const struct state *state)
                  pressure, state->coupling, state->coupling_next);
   else if (!given && state->coupling_next > coupling_wrong * state->coupling)
     karst_notify(p->context, KARST_MESSAGE_WARNING,
-                 "cpr is not sure that unknown %d is the pressure: its couplings are %.2g a cell, and those of another "
-                 "unknown %.2g; name the pressure with cpr-pressure",
+                 "cpr is not sure that unknown %d is the pressure: its couplings are %.2g a cell, and those of "
+                 "another unknown %.2g; name the pressure with cpr-pressure",
                  pressure, state->coupling, state->coupling_next);
 }
 
@@ -292,28 +292,24 @@ static const char *pressure_name(size_t i)
 static const karst_option cpr_rows[] = {
     {"cpr-pressure", KARST_OPTION_NAME, false, FIELD(pressure), pressure_name, 0, "auto",
      "number of the pressure among the unknowns of a cell, from 0, for cpr",
-     "auto takes the unknown whose quasi-IMPES weights have mixed signs in the fewest cells, and the report names it. "
-     "A "
-     "wrong one costs iterations."},
+     "auto takes the unknown, among the first 16, whose cells couple most strongly in both directions, as pressures "
+     "do. The report names it and its coupling. A wrong one costs iterations, so cpr warns of it."},
     {"cpr-weights", KARST_OPTION_NAME, false, FIELD(weights), weights_name, 0, "auto",
      "weights with which cpr combines the equations of a cell to one for its pressure",
-     "column-sum: C^-T e_p with the sum C of the blocks of the cell's column, in which fluxes cancel. quasi-impes: the "
-     "same with the cell's diagonal block. true-impes: with the caller's derivatives of what the cell stores "
-     "(karst_matrix_set_storage). given: the caller's weights (karst_matrix_set_weights). row-sum: 1 for each "
-     "equation. "
-     "auto takes what the caller has set, else column-sum, or quasi-impes and cpr-balance 20 if column sums fail in "
-     "more than a tenth of the cells. Cells in which the first or third fail get quasi-impes weights."},
+     "column-sum: C^-T e_p with the sum C of the blocks of the cell's column, in which fluxes cancel. quasi-impes: "
+     "the same with the cell's diagonal block. true-impes: the same with the caller's derivatives of what the cell "
+     "stores (karst_matrix_set_storage). given: the caller's weights (karst_matrix_set_weights). row-sum: 1 for each "
+     "equation. auto takes what the caller has set, else column-sum, or quasi-impes and cpr-balance 20 if column sums "
+     "fail in more than a tenth of the cells. Cells in which column-sum or true-impes fails get quasi-impes weights."},
     {"cpr-balance", KARST_OPTION_INTEGER, false, FIELD(balance), NULL, 0, "0",
      "sweeps that balance the rows of the pressure matrix with its columns",
-     "Use about 20 if equations of some cells are scaled differently from those of others, by pore volumes or wells."},
+     "Use about 20 if the equations of some cells are scaled differently from those of others, by pore volumes or "
+     "wells."},
     {"first", KARST_OPTION_PRECOND, false, FIELD(stage[0]), NULL, 0, "amg",
-     "first stage of two-stage, or the pressure solve of cpr, with options first.level and so on",
-     "Any preconditioner except auto, also a registered one, with options such as first.amg-cycle. It is for the "
-     "pressure "
-     "matrix, of one unknown a cell. Without the prefix an option is not its own."},
+     "pressure solve of cpr, with options first.amg-cycle and so on",
+     "Any preconditioner except auto, also a registered one. It gets the pressure matrix, of one unknown a cell."},
     {"second", KARST_OPTION_PRECOND, false, FIELD(stage[1]), NULL, 0, "iluk",
-     "second stage of two-stage and cpr, with options second.level and so on",
-     "It is like first, for the whole matrix."},
+     "second stage of cpr, with options second.level and so on", "It is like first, for the whole matrix."},
     {0},
 };
 
@@ -326,8 +322,8 @@ const struct karst_precond_ops karst_precond_cpr = {
     .help = "constrained pressure residual: multigrid for the pressures, and a second stage for all unknowns",
     .details =
         "For systems of flow in porous media at the time steps of simulators, where ILU alone takes hundreds of "
-        "iterations. first is the pressure solve, on a matrix of one unknown a cell, and second the other stage. "
-        "It is not symmetric, so cg cannot use it.",
+        "iterations. first is the pressure solve, on a matrix of one unknown a cell, and second the other stage. It "
+        "is not symmetric, so cg cannot use it.",
     .needs_diagonal = true,
     .sums_equations = true,
     .options = rows,

@@ -97,12 +97,13 @@ static void destroy(karst_precond *p)
 
 static const karst_option stage_rows[] = {
     {"first", KARST_OPTION_PRECOND, false, offsetof(struct settings, stage[0]), NULL, 0, "jacobi",
-     "first stage of two-stage, with options first.level and so on",
-     "Any preconditioner except auto may be used here. Its own options begin with first and a point, such as "
-     "first.level, first.shift or, if it is two-stage itself, first.second.level. Their defaults do not depend on "
-     "the options without the prefix: first.level is 0 also with level 2. Preconditioners can be nested 4 deep."},
+     "first stage of two-stage, or the pressure solve of cpr, with options first.level and so on",
+     "Any preconditioner except auto may be used here. For cpr the default is amg. Its own options begin with first "
+     "and a point, such as first.level, first.shift or, if it is two-stage itself, first.second.level. Their defaults "
+     "do not depend on the options without the prefix: first.level is 0 also with level 2. Preconditioners can be "
+     "nested 4 deep."},
     {"second", KARST_OPTION_PRECOND, false, offsetof(struct settings, stage[1]), NULL, 0, "iluk",
-     "second stage of two-stage, with options second.level and so on",
+     "second stage of two-stage and cpr, with options second.level and so on",
      "It is like first, and its own options begin with second and a point."},
     {0},
 };
@@ -114,8 +115,9 @@ extern const struct karst_precond_ops karst_precond_two_stage;
 const struct karst_precond_ops karst_precond_two_stage = {
     .name = "two-stage",
     .help = "two preconditioners, the second for the residual that the first has left",
-    .details = "z = M1^-1 r, then z = z + M2^-1 (r - A z), where M1 and M2 are the options first and second. With a "
-               "program's own pressure solve as the first stage it is CPR. It is not symmetric, so cg cannot use it.",
+    .details =
+        "z = M1^-1 r, then z = z + M2^-1 (r - A z), where M1 and M2 are the options first and second. Both work on "
+        "the whole matrix; cpr makes a matrix of the pressures. It is not symmetric, so cg cannot use it.",
     .options = rows,
     .settings = sizeof(struct settings),
     .order = KARST_ORDER_ANY,

@@ -213,9 +213,10 @@ static const char *precision_name(size_t i)
 static const karst_option amg_rows[] = {
     {"amg-coarsening", KARST_OPTION_NAME, false, FIELD(coarsening), coarsening_name, 0, "pmis",
      "how amg makes the rows of a coarser level",
-     "pmis takes an independent set of the strong couplings and interpolates by extended+i. aggregation joins pairs of "
-     "pairs of rows: its updates cost 4 to 8 times less and it ages less, but it takes up to 1.5 times the iterations "
-     "and fails if coefficients vary by many orders of magnitude from cell to cell."},
+     "pmis takes an independent set of the strong couplings and interpolates by extended+i. aggregation joins pairs "
+     "of pairs of rows: it takes less memory, its updates do a fraction of the work, and it suits new values for "
+     "longer. But it takes up to 1.5 times the iterations, and fails if coefficients vary by many orders of magnitude "
+     "from cell to cell."},
     {"amg-strength", KARST_OPTION_REAL, false, FIELD(strength), NULL, 0, "0",
      "couplings of at least this part of the largest one of their row are strong; 0: 0.25, and 0.5 for pmis within cpr",
      "It counts couplings of the sign opposite to the diagonal's, and is at most 1."},
@@ -230,27 +231,29 @@ static const karst_option amg_rows[] = {
      "w costs more steps that wait for each other, which matters on a GPU."},
     {"amg-smoother", KARST_OPTION_NAME, false, FIELD(smoother), smoother_name, 0, "auto",
      "smoother of amg; auto: jacobi for aggregation, else l1-jacobi",
-     "l1-jacobi divides by |a_ii| and the absolute values of the row's other entries, and cannot diverge on a "
-     "symmetric "
-     "positive definite matrix. jacobi divides by a_ii. chebyshev iterates with l1-jacobi, to the order amg-order."},
+     "l1-jacobi divides by the sum of the absolute values of the row, and cannot diverge on a symmetric positive "
+     "definite matrix. jacobi divides by a_ii. chebyshev iterates with l1-jacobi, to the order amg-order."},
     {"amg-sweeps", KARST_OPTION_INTEGER, false, FIELD(sweeps), NULL, 1, "1",
-     "sweeps of the smoother before and after the coarser levels", "Two sweeps cost about as much as two iterations."},
+     "sweeps of the smoother before and after the coarser levels",
+     "With two, a cycle takes four products with the matrix of each level, and with one, two."},
     {"amg-order", KARST_OPTION_INTEGER, false, FIELD(order), NULL, 1, "2", "order of the smoother chebyshev",
-     "It is as many products with the matrix as sweeps of the others, and takes fewer iterations."},
+     "Order n takes as many products with the matrix of a level as n sweeps of the others."},
     {"amg-omega", KARST_OPTION_REAL, false, FIELD(omega), NULL, 0, "0",
      "relaxation factor of the Jacobi smoothers; 0: 1.5 for l1-jacobi, 2/3 for jacobi",
-     "A symmetric matrix needs less than 2 with l1-jacobi."},
+     "With l1-jacobi a symmetric positive definite matrix needs less than 2."},
     {"amg-over-correction", KARST_OPTION_REAL, false, FIELD(over_correction), NULL, 0, "0",
      "factor of the correction from a coarser level; 0: 1.5 for aggregation, else 1",
-     "Interpolation of ones corrects too little."},
+     "The corrections of aggregation, which are constant in each aggregate, are too small."},
     {"amg-precision", KARST_OPTION_NAME, false, FIELD(precision), precision_name, 0, "float",
      "precision in which amg stores its levels and computes on them",
-     "The Krylov method stays in double, and iterations do not change by more than one on the matrices that we tried. "
-     "A matrix that is nearly singular may need double."},
+     "The Krylov method stays in double. Rounding in float leaves the preconditioner a linear operator to about seven "
+     "digits only, so gmres may take a few more iterations for an rtol below 1e-6: use fgmres, bicgstab or double "
+     "there. A nearly singular matrix may need double."},
     {"amg-rebuild", KARST_OPTION_INTEGER, false, FIELD(rebuild), NULL, 0, "30",
      "updates after which amg makes its levels anew; 0: never",
-     "Other updates keep the choice of rows and the interpolation, and compute the matrices of the levels. Levels are "
-     "also made anew after a solve of more than 1.25 n + 2 iterations, where the first solve with them took n."},
+     "Other updates keep the choice of rows and the interpolation, and compute the matrices of the levels. Unless it "
+     "is 0, the next update also makes the levels anew after a solve of more than 1.25 n + 2 iterations, if the first "
+     "solve with them took n."},
     {0},
 };
 
@@ -262,8 +265,8 @@ const struct karst_precond_ops karst_precond_amg = {
     .name = "amg",
     .help = "algebraic multigrid, for one unknown a cell: elliptic equations such as those of pressures",
     .details = "Its iterations hardly grow with the number of cells. Levels are chosen from the first values and kept "
-               "for later ones; see amg-rebuild. It is the same linear operator in each iteration, and symmetric for a "
-               "symmetric matrix, so every Krylov method can use it.",
+               "for later ones; see amg-rebuild. It is the same linear operator in each iteration, and symmetric for "
+               "a symmetric matrix, so every Krylov method can use it.",
     .needs_diagonal = true,
     .options = rows,
     .settings = sizeof(karst_amg_settings),

@@ -14,7 +14,7 @@ typedef enum karst_amg_smoother {
   KARST_AMG_CHEBYSHEV
 } karst_amg_smoother;
 
-/* The options. karst_amg_resolve replaces what is automatic. */
+/* The options. amg.c replaces what is automatic. */
 typedef struct karst_amg_settings {
   int coarsening;
   double strength;
