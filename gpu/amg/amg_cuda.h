@@ -88,11 +88,10 @@ typedef struct karst_amg_sets {
   karst_index *memory;             /* which are here: work space */
 } karst_amg_sets;
 
-/* sets.cu: adds up a number of each row, of which at most most count for the bound; waits. N is karst_index or int64_t.
- * take_sets takes the memory of the last bin. */
-template <typename N>
-karst_status karst_amg_add_up_cuda(karst_context *context, karst_index rows, const N *number, int64_t most,
-                                   karst_amg_tally *tally);
+/* sets.cu: adds up a number of each row, of which at most most count for the bound; waits. take_sets takes the memory
+ * of the last bin. */
+karst_status karst_amg_add_up_cuda(karst_context *context, karst_index rows, const karst_index *number,
+                                   karst_index most, karst_amg_tally *tally);
 karst_status karst_amg_take_sets_cuda(karst_context *context, karst_index rows, const karst_amg_tally *tally,
                                       karst_amg_sets *sets);
 

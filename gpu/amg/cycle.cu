@@ -151,14 +151,14 @@ int find_tail(const karst_amg *amg, int64_t rows)
   return first < amg->levels ? first : KARST_AMG_LEVELS;
 }
 
-template <typename T> void launch_all(const struct karst_cuda *cuda, const karst_amg_cuda *plan)
+template <typename T> void launch_all(const struct karst_cuda *cuda, const karst_amg *amg)
 {
+  const karst_amg_cuda *plan = karst_amg_cuda_of(amg);
   const karst_amg_item<T> *item = static_cast<const karst_amg_item<T> *>(plan->item);
   for (int k = 0, end = 0; k < plan->items; k = end) {
     while (end < plan->items && item[end].level >= plan->tail) end++;
     if (end > k + 1)
-      karst_amg_launch_tail_cuda(cuda, plan->tail_blocks, static_cast<const karst_amg_item<T> *>(plan->device_item), k,
-                                 end);
+      karst_amg_launch_tail_cuda(cuda, amg, k, end);
     else
       launch_item(cuda, item[k]);
     if (end == k) end++;
@@ -223,9 +223,9 @@ karst_status take_vectors(karst_context *context, karst_amg *amg)
 void karst_amg_launch_steps_cuda(const struct karst_cuda *cuda, const karst_amg *amg)
 {
   if (amg->single)
-    launch_all<float>(cuda, karst_amg_cuda_of(amg));
+    launch_all<float>(cuda, amg);
   else
-    launch_all<double>(cuda, karst_amg_cuda_of(amg));
+    launch_all<double>(cuda, amg);
 }
 
 karst_status karst_amg_finish_cuda(karst_context *context, karst_amg *amg)

@@ -280,7 +280,7 @@ template <typename T> karst_status fill(karst_context *context, task<T> &t)
 {
   karst_amg_sets sets = {};
   karst_amg_tally tally;
-  karst_status status = karst_amg_add_up_cuda(context, t.A.rows, t.bound, INT64_MAX, &tally);
+  karst_status status = karst_amg_add_up_cuda(context, t.A.rows, t.bound, t.coarse, &tally);
   if (status) return status;
   if (t.most > (int64_t)tally.longest) t.most = (int64_t)tally.longest;
   status = karst_cuda_take_work(context, t.A.rows * t.most, what, &t.out_column);
@@ -302,7 +302,7 @@ karst_status finish(karst_context *context, const karst_amg *amg, const task<T> 
 {
   const int64_t rows = t.A.rows;
   karst_amg_tally tally;
-  karst_status status = karst_amg_add_up_cuda(context, t.A.rows, t.count, INT64_MAX, &tally);
+  karst_status status = karst_amg_add_up_cuda(context, t.A.rows, t.count, t.coarse, &tally);
   if (status) return status;
   P->rows = t.A.rows;
   P->columns = t.coarse;

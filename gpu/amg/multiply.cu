@@ -23,6 +23,23 @@ template <int LANES, typename T> __device__ __forceinline__ factor<T> pass(const
           __shfl_sync(mask, mine.count, from, LANES)};
 }
 
+/* A lane's first product with a row of B. */
+template <typename T> struct product {
+  T value;
+  int slot; /* -1: none */
+};
+
+template <int LANES, typename T, typename S>
+__device__ __forceinline__ product<T> begin_products(const factor<T> &f, const T *__restrict__ value,
+                                                     const S *__restrict__ slot)
+{
+  const int lane = karst_amg_group<LANES>::lane();
+  if (lane >= f.count) return {0, -1};
+  return {f.a * value[f.begin + lane], (int)slot[lane]};
+}
+
+/* Adds the products of row i. The first ones with the next row of B are loaded before those with this one are added,
+ * so that they do not wait for the lanes. */
 template <int LANES, typename T, typename S>
 __device__ __forceinline__ void add_row(const karst_amg_view<T> &A, const karst_amg_view<T> &B, karst_index i,
                                         const S *__restrict__ slot, T *sums)
@@ -37,10 +54,16 @@ __device__ __forceinline__ void add_row(const karst_amg_view<T> &A, const karst_
       mine = {A.value[base + lane], B.start[k], B.start[k + 1] - B.start[k]};
     }
     const int many = end - base < LANES ? (int)(end - base) : LANES;
+    factor<T> now = pass<LANES>(mine, 0);
+    product<T> ready = begin_products<LANES>(now, B.value, slot);
     for (int from = 0; from < many; from++) {
-      const factor<T> now = pass<LANES>(mine, from);
-      for (karst_index f = lane; f < now.count; f += LANES) sums[slot[f]] += now.a * B.value[now.begin + f];
+      const factor<T> next = pass<LANES>(mine, (from + 1) % LANES);
+      const product<T> first = ready;
+      if (from + 1 < many) ready = begin_products<LANES>(next, B.value, slot + now.count);
+      if (first.slot >= 0) sums[first.slot] += first.value;
+      for (karst_index f = lane + LANES; f < now.count; f += LANES) sums[slot[f]] += now.a * B.value[now.begin + f];
       slot += now.count;
+      now = next;
       group::sync();
     }
   }

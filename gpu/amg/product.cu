@@ -23,7 +23,7 @@ struct task {
   int width;           /* lanes that share a row of B: a power of two */
 };
 
-/* first[i]: the products of row i, and 0 behind the last one. */
+/* start[i] and first[i]: the products of row i, at most the entries of B, and 0 behind the last one. */
 __global__ void measure(task t)
 {
   using group = karst_amg_group<MEASURE>;
@@ -37,7 +37,7 @@ __global__ void measure(task t)
     if (e < end) t.offset[e] = before + mine;
     before += all;
   }
-  if (group::lane() == 0) t.first[i] = before;
+  if (group::lane() == 0) t.first[i] = t.start[i] = before;
 }
 
 /* Calls f(column, product) for the products of a row, of which first is the first one. */
@@ -53,7 +53,7 @@ template <int LANES, typename F> __device__ __forceinline__ void each_product(co
   }
 }
 
-/* start[i]: the columns of row i of C; rows without products keep 0. */
+/* start[i]: the columns of row i of C, no longer its products; rows without products keep 0. */
 template <int BIN>
 __global__ void __launch_bounds__(karst_amg_bin<BIN>::THREADS)
     count_columns(task t, karst_index *memory, karst_index room)
@@ -108,7 +108,7 @@ karst_status fill(karst_context *context, const karst_amg *amg, task &t, karst_a
   karst_amg_matrix *C = &product->C;
   karst_amg_tally tally;
   karst_amg_sets sets = {};
-  karst_status status = karst_amg_add_up_cuda(context, C->rows, t.start, INT64_MAX, &tally);
+  karst_status status = karst_amg_add_up_cuda(context, C->rows, t.start, C->columns, &tally);
   if (status) return status;
   C->entries = (int64_t)tally.sum;
   C->longest = (karst_index)tally.longest;
@@ -137,9 +137,8 @@ karst_status count(karst_context *context, const task &t, karst_amg_product *pro
   const int64_t rows = t.A.rows;
   karst_amg_tally tally;
   karst_amg_sets sets = {};
-  cudaMemsetAsync(t.start, 0, (size_t)(rows + 1) * sizeof *t.start, stream);
   measure<<<karst_cuda_grid((rows + 1) * MEASURE, THREADS), THREADS, 0, stream>>>(t);
-  karst_status status = karst_amg_add_up_cuda(context, t.A.rows, t.first, t.B.columns, &tally);
+  karst_status status = karst_amg_add_up_cuda(context, t.A.rows, t.start, t.B.columns, &tally);
   if (!status) status = karst_ilu_sum_offsets_cuda(context, rows + 1, t.first);
   if (!status) status = karst_amg_take_sets_cuda(context, t.A.rows, &tally, &sets);
   if (status) return status;

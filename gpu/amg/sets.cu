@@ -14,15 +14,14 @@ template <int BIN> int64_t blocks_for(karst_index rows)
 }
 
 /* Sums and maxima of integers have no order. */
-template <typename N>
 __global__ void __launch_bounds__(THREADS)
-    add_up(karst_index rows, const N *number, int64_t most, karst_amg_tally *tally)
+    add_up(karst_index rows, const karst_index *__restrict__ number, karst_index most, karst_amg_tally *tally)
 {
   using group = karst_amg_group<THREADS>;
   unsigned bin[KARST_AMG_BINS] = {};
   unsigned long long longest = 0, sum = 0;
   for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < rows; i += gridDim.x * (int64_t)THREADS) {
-    const int64_t bound = min((int64_t)number[i], most);
+    const karst_index bound = min(number[i], most);
     const int mine = karst_amg_bin_of(bound);
     for (int k = 0; k < KARST_AMG_BINS; k++) bin[k] += bound > 0 && k == mine;
     longest = max(longest, (unsigned long long)bound);
@@ -43,22 +42,14 @@ int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 
 } // namespace
 
-template <typename N>
-karst_status karst_amg_add_up_cuda(karst_context *context, karst_index rows, const N *number, int64_t most,
-                                   karst_amg_tally *tally)
+karst_status karst_amg_add_up_cuda(karst_context *context, karst_index rows, const karst_index *number,
+                                   karst_index most, karst_amg_tally *tally)
 {
   const int64_t grid = lesser(karst_cuda_grid(rows, THREADS), KARST_CUDA_SUMS);
   return karst_cuda_compute(context, 1, "the rows of a level", tally, [&](karst_amg_tally *memory) {
     add_up<<<(unsigned)grid, THREADS, 0, karst_cuda_of(context)->stream>>>(rows, number, most, memory);
   });
 }
-
-template karst_status karst_amg_add_up_cuda(karst_context *context, karst_index rows, const int64_t *number,
-                                            int64_t most, karst_amg_tally *tally);
-#if KARST_INDEX_BITS < 64
-template karst_status karst_amg_add_up_cuda(karst_context *context, karst_index rows, const karst_index *number,
-                                            int64_t most, karst_amg_tally *tally);
-#endif
 
 karst_status karst_amg_take_sets_cuda(karst_context *context, karst_index rows, const karst_amg_tally *tally,
                                       karst_amg_sets *sets)

@@ -84,9 +84,7 @@ struct karst_amg_tail {
   int64_t rows;    /* of a level at most */
 };
 karst_amg_tail karst_amg_tail_of_cuda(const struct karst_cuda *cuda, bool single);
-/* Runs items first .. end - 1, in device memory, in one launch. */
-template <typename T>
-void karst_amg_launch_tail_cuda(const struct karst_cuda *cuda, unsigned blocks, const karst_amg_item<T> *items,
-                                int first, int end);
+/* Runs items first .. end - 1 in one launch. */
+void karst_amg_launch_tail_cuda(const struct karst_cuda *cuda, const karst_amg *amg, int first, int end);
 
 #endif

@@ -146,6 +146,17 @@ template <typename T> bool fits(const struct karst_cuda *cuda, unsigned blocks)
   return fits;
 }
 
+template <typename T> void launch(const struct karst_cuda *cuda, unsigned blocks, const void *items, int first, int end)
+{
+  const auto item = static_cast<const karst_amg_item<T> *>(items);
+  cudaLaunchAttribute attribute[2] = {};
+  const cudaLaunchConfig_t config = configure(cuda, blocks, attribute);
+  if (blocks > 1)
+    cudaLaunchKernelEx(&config, run_tail<T>, item, first, end);
+  else
+    karst_cuda_launch(cuda, run_tail<T>, 1, THREADS, item, first, end);
+}
+
 } // namespace
 
 karst_amg_tail karst_amg_tail_of_cuda(const struct karst_cuda *cuda, bool single)
@@ -158,19 +169,8 @@ karst_amg_tail karst_amg_tail_of_cuda(const struct karst_cuda *cuda, bool single
   return {blocks, (int64_t)SHARE * blocks};
 }
 
-template <typename T>
-void karst_amg_launch_tail_cuda(const struct karst_cuda *cuda, unsigned blocks, const karst_amg_item<T> *items,
-                                int first, int end)
+void karst_amg_launch_tail_cuda(const struct karst_cuda *cuda, const karst_amg *amg, int first, int end)
 {
-  cudaLaunchAttribute attribute[2] = {};
-  const cudaLaunchConfig_t config = configure(cuda, blocks, attribute);
-  if (blocks > 1)
-    cudaLaunchKernelEx(&config, run_tail<T>, items, first, end);
-  else
-    karst_cuda_launch(cuda, run_tail<T>, 1, THREADS, items, first, end);
+  const karst_amg_cuda *plan = karst_amg_cuda_of(amg);
+  (amg->single ? launch<float> : launch<double>)(cuda, plan->tail_blocks, plan->device_item, first, end);
 }
-
-template void karst_amg_launch_tail_cuda(const struct karst_cuda *cuda, unsigned blocks,
-                                         const karst_amg_item<float> *items, int first, int end);
-template void karst_amg_launch_tail_cuda(const struct karst_cuda *cuda, unsigned blocks,
-                                         const karst_amg_item<double> *items, int first, int end);

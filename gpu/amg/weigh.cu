@@ -152,6 +152,26 @@ __global__ void __launch_bounds__(INVERT)
 /* An odd pitch, so that the elements of a column are in different banks. */
 int pitch_of(karst_index rows) { return (int)rows | 1; }
 
+template <typename T> void launch_weigh(karst_context *context, karst_amg *amg)
+{
+  const karst_amg_cuda *plan = karst_amg_cuda_of(amg);
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  for (int l = 0; l < amg->levels; l++) {
+    const karst_amg_matrix *A = &amg->level[l].A;
+    karst_amg_with_lanes(karst_amg_lanes(A->entries, A->rows, 4, 32), [&](auto lanes) {
+      weigh_rows<lanes.value><<<karst_cuda_grid((int64_t)A->rows * lanes.value, THREADS), THREADS, 0, stream>>>(
+          karst_amg_view_of<T>(A), amg->l1, static_cast<T *>(amg->level[l].weight), plan->scalars);
+    });
+  }
+  if (!amg->inverse) return;
+  const karst_amg_matrix *last = &amg->level[amg->levels - 1].A;
+  const int pitch = pitch_of(last->rows);
+  const int shared = plan->dense ? 0 : (int)last->rows * pitch * (int)sizeof(double);
+  cudaFuncSetAttribute(invert<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
+  invert<<<1, INVERT, (size_t)shared, stream>>>(karst_amg_view_of<T>(last), plan->dense, pitch,
+                                                static_cast<T *>(amg->inverse), plan->scalars);
+}
+
 } // namespace
 
 /* Takes the memory of the inverse. */
@@ -173,26 +193,6 @@ karst_status karst_amg_invert_prepare_cuda(karst_context *context, karst_amg *am
     status =
         karst_amg_take_bytes_cuda(context, amg, (rows * rows + 1) * scalar, "the inverse of a level", &amg->inverse);
   return status;
-}
-
-template <typename T> static void launch_weigh(karst_context *context, karst_amg *amg)
-{
-  const karst_amg_cuda *plan = karst_amg_cuda_of(amg);
-  cudaStream_t stream = karst_cuda_of(context)->stream;
-  for (int l = 0; l < amg->levels; l++) {
-    const karst_amg_matrix *A = &amg->level[l].A;
-    karst_amg_with_lanes(karst_amg_lanes(A->entries, A->rows, 4, 32), [&](auto lanes) {
-      weigh_rows<lanes.value><<<karst_cuda_grid((int64_t)A->rows * lanes.value, THREADS), THREADS, 0, stream>>>(
-          karst_amg_view_of<T>(A), amg->l1, static_cast<T *>(amg->level[l].weight), plan->scalars);
-    });
-  }
-  if (!amg->inverse) return;
-  const karst_amg_matrix *last = &amg->level[amg->levels - 1].A;
-  const int pitch = pitch_of(last->rows);
-  const int shared = plan->dense ? 0 : (int)last->rows * pitch * (int)sizeof(double);
-  cudaFuncSetAttribute(invert<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
-  invert<<<1, INVERT, (size_t)shared, stream>>>(karst_amg_view_of<T>(last), plan->dense, pitch,
-                                                static_cast<T *>(amg->inverse), plan->scalars);
 }
 
 karst_status karst_amg_weigh_cuda(karst_context *context, karst_amg *amg, karst_amg_outcome *outcome)
