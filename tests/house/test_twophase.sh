@@ -22,7 +22,7 @@ cp "$example"/*.[ch] "$example/Makefile" "$scratch" && chmod -R u+w "$scratch" |
 
 run() { "$scratch/twophase" "$@" >"$scratch/output" 2>&1; }
 
-echo 1..27
+echo 1..28
 flags="$(variable OPTIMIZE) $(variable CFLAGS) -Wall -Wextra -Wshadow -Wconversion"
 report "it builds through pkg-config without a warning" "$(cd "$scratch" && PKG_CONFIG_PATH=$scratch MAKEFLAGS='' \
   ${MAKE:-make} CC="$(variable CC)" CFLAGS="$flags" 2>&1 >/dev/null)"
@@ -56,6 +56,12 @@ differs()
 }
 run --grid 15x20x3 --days 300 --solution "$scratch/other.mtx" --solver bicgstab --precond dilu --ordering rcm
 report "another solver, preconditioner and order give the same solution" "$(differs first other)"
+iterations() { sed -n 's/.* Newton and \([0-9]*\) linear iterations$/\1/p' "$scratch/output"; }
+run --grid 15x20x3 --days 300 --solution "$scratch/ilu.mtx" --solver bicgstab
+ilu=$(iterations)
+run --grid 15x20x3 --days 300 --solution "$scratch/other.mtx" --solver bicgstab --precond cpr
+[ "$(iterations)" -lt $((ilu / 2)) ] && more='' || more="$(iterations) linear iterations; ILU takes $ilu"
+report "cpr gives the same solution in less than half of the linear iterations" "$(differs first other)$more"
 
 gpu="a GPU has the solution of the CPU"
 if "$builddir/tools/solve" poisson2d:9x9 --device cuda --quiet >/dev/null 2>&1; then
