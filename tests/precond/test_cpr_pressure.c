@@ -58,7 +58,7 @@ static void simulators(karst_context *context)
                                          {"opm/opm_spe10sub2p_in.mtx.gz", "opm/opm_spe10sub2p_in_b.mtx.gz"},
                                          {"SPE01_bsr3.mtx.gz", "SPE01_bsr3_b.mtx"}}; /* not of Flow */
   for (int f = 0; f < 4; f++) {
-    struct problem p = problem_read(context, files[f][0], files[f][1], f == 3 ? 3 : 0);
+    struct problem p = problem_read(context, tap_matrix_path(files[f][0]), files[f][1], f == 3 ? 3 : 0);
     if (p.A) check(&p, files[f][0], f == 3 ? 0 : 1, true);
   }
 }

@@ -191,7 +191,7 @@ static void guarded(karst_context *context)
   karst_solver *solver = make_solver(&p, "auto", "natural");
   tap_ok(tap_solver_number(solver, "cpr_guarded") == 0, "the gallery: no cell is guarded");
   problem_end(&p, solver);
-  p = problem_read(context, "opm/opm_spe10m1_in.mtx.gz", "opm/opm_spe10m1_in_b.mtx.gz", 0);
+  p = problem_read(context, tap_matrix_path("opm/opm_spe10m1_in.mtx.gz"), "opm/opm_spe10m1_in_b.mtx.gz", 0);
   if (!p.A) return;
   solver = solver_from(context, PAIRS("precond", "cpr", "solver", "fgmres", "rtol", "1e-8", "max-iterations", "300"));
   tap_need(context, karst_solver_setup(solver, p.A), "set-up");

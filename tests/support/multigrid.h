@@ -22,19 +22,20 @@ static inline struct problem problem_own(karst_context *context, const char *spe
   return p;
 }
 
-/* A system of files among the real matrices. Without them it prints that the test is skipped, and A is NULL. */
-static inline struct problem problem_read(karst_context *context, const char *matrix, const char *rhs, int block)
+/* A system of a file, with a right-hand side among the real matrices. If path is NULL or this build cannot read the
+ * files, it prints that the test is skipped, and A is NULL. */
+static inline struct problem problem_read(karst_context *context, const char *path, const char *rhs, int block)
 {
+  char matrix[1024] = "";
   struct problem p = {.context = context};
-  const char *path = tap_matrix_path(rhs);
-  karst_status status = path ? karst_vector_read(context, path, &p.b) : KARST_SUCCESS;
-  if (status == KARST_ERROR_NOT_BUILT || !path || !(path = tap_matrix_path(matrix))) {
-    tap_skip(path ? karst_context_error(context) : "the file is not there", "%s", matrix);
-    karst_vector_destroy(p.b);
-    return (struct problem){.context = context};
+  if (path) snprintf(matrix, sizeof matrix, "%s", path); /* it may be the memory of the next path */
+  const karst_status status = path ? karst_vector_read(context, tap_matrix_path(rhs), &p.b) : KARST_ERROR_FILE;
+  if (!path || status == KARST_ERROR_NOT_BUILT) {
+    tap_skip(path ? karst_context_error(context) : "the matrix is not there", "the system of %s", rhs);
+    return p;
   }
   tap_need(context, status, rhs);
-  tap_need(context, karst_matrix_read(context, path, block, &p.A), matrix);
+  tap_need(context, karst_matrix_read(context, matrix, block, &p.A), matrix);
   p.n = karst_matrix_rows(p.A);
   p.x = vector_of(context, p.n, 0);
   return p;
