@@ -170,6 +170,28 @@ static void kept(karst_context *context)
   problem_end(&p, solver);
 }
 
+/* What cpr keeps for a hundred times shorter step says little about the longer one. */
+static void kept_cpr(karst_context *context)
+{
+  struct problem p = problem_own(context, "blackoil:24x24x8,dt=0.01"),
+                 longer = problem_own(context, "blackoil:24x24x8,dt=1");
+  karst_solver *solver =
+      solver_from(context, PAIRS("precond", "cpr", "solver", "fgmres", "ordering", "tiles", "max-iterations", "300"));
+  tap_need(context, karst_solver_setup(solver, p.A), "set-up");
+  const int fresh = count_solve(&p, solver);
+  give(longer.A, p.A);
+  tap_need(context, karst_vector_copy(longer.b, p.b), "right-hand side");
+  tap_need(context, karst_solver_keep(solver), "keep");
+  const int lagged = count_solve(&p, solver);
+  tap_need(context, karst_solver_update(solver), "update");
+  const int updated = count_solve(&p, solver);
+  tap_ok(fresh > 0 && updated > 0 && (lagged < 0 || lagged > 3 * updated) &&
+             tap_solver_number(solver, "first_amg_rebuilds") == 0,
+         "cpr, dt 0.01 to 1: %d iterations, with all kept %d, after the update %d", fresh, lagged, updated);
+  problem_destroy(&longer);
+  problem_end(&p, solver);
+}
+
 /* ---- memory ---- */
 
 /* Updates that keep the levels allocate nothing, and one that makes them anew releases the old ones. */
@@ -232,6 +254,7 @@ int main(void)
   tap_each_device(aged, "rebuilds by iterations");
   tap_each_device(turned, "turned anisotropy");
   tap_each_device(kept, "kept levels");
+  tap_each_device(kept_cpr, "cpr kept");
   for (int threads = 1; threads <= (strstr(karst_build_features(), "OpenMP") ? 2 : 1); threads++) {
     allocations(PAIRS("precond", "amg", "solver", "cg", "amg-rebuild", "3"), "poisson3d:14x14x14", threads);
     allocations(PAIRS("precond", "amg", "solver", "cg", "amg-rebuild", "3", "amg-coarsening", "aggregation"),

@@ -231,6 +231,7 @@ static void test_all(karst_context *context)
       for (int c = 0; c < 3; c++) test_solutions(&p, preconds[m], orderings[o], scales[c]);
     test_precond(&p, preconds[m]);
   }
+  test_precond(&p, "cpr");
   test_refusals(&p);
   test_scaling(&p);
   test_inside(&p);
