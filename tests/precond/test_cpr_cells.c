@@ -1,6 +1,6 @@
 /* cpr is z = E z_p + M2^-1 (r - A E z_p), z_p = M1^-1 W^T r, for blocks of 1 to 8, one and two cells, decoupled cells,
- * and with singular and indefinite pressure matrices. Zero blocks, NaN and infinities are outcomes with their block row,
- * and later values are used again. */
+ * and with singular and indefinite pressure matrices. Zero blocks, NaN and infinities are outcomes with their block
+ * row, and later values are used again. */
 #include "tests/support/multigrid.h"
 
 #include <string.h>
@@ -92,8 +92,8 @@ static void one_unknown(karst_context *context)
 
 /* ---- pressure matrices that are singular or indefinite ---- */
 
-/* Two unknowns of each cell of a grid, pressure and saturation. The pressure's equation is Poisson's without a boundary,
- * and a saturation depends on it and on its neighbours upwind. shift: of the pressure's diagonal. */
+/* Two unknowns of each cell of a grid, pressure and saturation. The pressure's equation is Poisson's without a
+ * boundary, and a saturation depends on it and on its neighbours upwind. shift: of the pressure's diagonal. */
 static karst_matrix *incompressible(karst_context *context, karst_index n, double shift)
 {
   struct pattern grid = pattern_grid(n, n, n);

@@ -1,5 +1,5 @@
-/* cpr on whole fields: systems of OPM Flow on Norne and on two layers of SPE10, with the wells in the matrix, whose rows
- * are longer than others. It finds the pressure, guards few cells, and takes the iterations of the prototype. */
+/* cpr on whole fields: systems of OPM Flow on Norne and on two layers of SPE10, with the wells in the matrix, whose
+ * rows are longer than others. It finds the pressure, guards few cells, and takes the iterations of the prototype. */
 #include "tests/support/multigrid.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* amg and cpr refuse what they cannot do with one sentence: options out of range, blocks for amg, a pressure that a cell
- * does not have, weights that the program did not give, a diagonal block that is missing, and stages that need more. */
+/* amg and cpr refuse what they cannot do with one sentence: options out of range, blocks for amg, a pressure that a
+ * cell does not have, weights that the program did not give, a diagonal block that is missing, and stages that need
+ * more. */
 #include "tests/support/multigrid.h"
 #include "tests/support/refusal.h"
 

@@ -1,5 +1,5 @@
-/* cpr finds the pressure among the unknowns of a cell: 0 in the gallery's systems, 1 in those of OPM Flow, 0 in those of
- * another simulator. A wrong one costs iterations, so it is warned of. */
+/* cpr finds the pressure among the unknowns of a cell: 0 in the gallery's systems, 1 in those of OPM Flow, 0 in those
+ * of another simulator. A wrong one costs iterations, so it is warned of. */
 #include "tests/support/multigrid.h"
 
 #include <string.h>

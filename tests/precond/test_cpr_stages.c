@@ -1,6 +1,6 @@
-/* Stages of cpr: the pressure solve may be any preconditioner of one unknown a cell, also two stages or a program's own,
- * and the second stage any for the whole matrix; cpr and amg are stages of two-stage. Each gets the options under its
- * name. */
+/* Stages of cpr: the pressure solve may be any preconditioner of one unknown a cell, also two stages or a program's
+ * own, and the second stage any for the whole matrix; cpr and amg are stages of two-stage. Each gets the options under
+ * its name. */
 #include "tests/support/multigrid.h"
 
 #include <string.h>

@@ -150,8 +150,8 @@ static void updated(karst_context *context)
   }
 }
 
-/* Balances of the gallery are in volumes, so that their plain sums are nearly column sums. Quasi-IMPES weights take more
- * iterations at long time steps. */
+/* Balances of the gallery are in volumes, so that their plain sums are nearly column sums. Quasi-IMPES weights take
+ * more iterations at long time steps. */
 static void kinds(karst_context *context)
 {
   struct problem p = problem_own(context, "blackoil:60x60x10,dt=100");
