@@ -183,8 +183,9 @@ karst_status karst_amg_finish_cuda(karst_context *context, karst_amg *amg);
 karst_status karst_amg_weigh_cuda(karst_context *context, karst_amg *amg, karst_amg_outcome *outcome);
 void karst_amg_apply_cuda(karst_context *context, const karst_amg *amg, const double *r, double *z);
 
-/* weigh.cu: takes the memory of the inverse. */
+/* invert.cu: takes the memory of the inverse if the last level gets one, and computes it. */
 karst_status karst_amg_invert_prepare_cuda(karst_context *context, karst_amg *amg);
+void karst_amg_invert_cuda(karst_context *context, const karst_amg *amg);
 
 /* cycle.cu: frees the items and the graph; launches the steps one by one. */
 void karst_amg_cycle_release_cuda(karst_context *context, karst_amg *amg);
