@@ -98,14 +98,14 @@ bool hint_facts_find(karst_context *context, const karst_matrix *A, const karst_
   return there;
 }
 
-/* cpr's own count, without its stages, in a context on the CPU whose messages go nowhere. */
-static karst_status count_mixed(karst_context *context, const karst_matrix *A, const double *value, double *chosen,
-                                double *next)
+/* Reads cpr's own measure of the unknowns, without its stages, in a context on the CPU whose messages go nowhere. */
+static karst_status couple(karst_context *context, const karst_matrix *A, const double *value, double *chosen,
+                           double *next)
 {
   karst_options *options = NULL;
   karst_matrix *copy = NULL;
   karst_precond *cpr = NULL;
-  char found[96] = "";
+  karst_value found;
   karst_status status =
       karst_matrix_create(context, karst_matrix_block_rows(A), karst_matrix_block_size(A), karst_matrix_row_start(A),
                           karst_matrix_column(A), value, KARST_REFERENCE, &copy);
@@ -114,8 +114,10 @@ static karst_status count_mixed(karst_context *context, const karst_matrix *A, c
   if (!status) status = karst_options_set(options, "first", "none");
   if (!status) status = karst_options_set(options, "second", "none");
   if (!status) status = karst_precond_create(context, options, copy, &cpr);
-  if (!status) tool_precond_report(cpr, "cpr_pressure_weights", found, sizeof found);
-  sscanf(found, "mixed signs in %lf %% of the cells, next unknown %lf", chosen, next); // NOLINT(cert-err34-c)
+  for (size_t i = 0; !status && karst_precond_report(cpr, i, &found); i++) {
+    if (strcmp(found.name, "cpr_coupling") == 0) *chosen = found.number;
+    if (strcmp(found.name, "cpr_coupling_next") == 0) *next = found.number;
+  }
   karst_precond_destroy(cpr);
   karst_options_destroy(options);
   karst_matrix_destroy(copy);
@@ -124,14 +126,14 @@ static karst_status count_mixed(karst_context *context, const karst_matrix *A, c
 
 bool hint_has_pressure(karst_context *context, const karst_matrix *A)
 {
-  double *value, chosen = 100, next = 0; /* per cent of the cells */
+  double *value, chosen = 0, next = 0;
   karst_context *own;
   if (karst_matrix_block_size(A) == 1 || tool_matrix_to_host(context, A, &value) != TOOL_GO_ON) return false;
   karst_status status = karst_context_create(NULL, &own);
-  if (!status) status = count_mixed(own, A, value, &chosen, &next);
+  if (!status) status = couple(own, A, value, &chosen, &next);
   karst_context_destroy(own);
   free(value);
-  return !status && chosen <= 10 && next >= 40; /* as cpr's own warnings have it */
+  return !status && chosen >= 0.1 && next <= 0.5 * chosen; /* as cpr's own warnings have it */
 }
 
 bool hint_is_uneven(karst_context *context, const karst_matrix *A)
