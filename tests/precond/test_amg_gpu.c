@@ -1,8 +1,7 @@
 /* The kernels of algebraic multigrid on a GPU agree with those on the CPU, level by level from the same values: the
  * same C rows, aggregates and patterns, values and cycles up to rounding, and the same bits in every run. */
 #include "lib/backend/amg_kernels.h"
-#include "tests/support/patterns.h"
-#include "tests/support/problem.h"
+#include "tests/support/amg_systems.h"
 
 #include <float.h>
 #include <math.h>
@@ -24,21 +23,6 @@ struct side {
   karst_amg_splitting splitting;
   karst_amg_step step[STEPS];
 };
-
-/* A matrix in host memory. */
-struct copy {
-  karst_index rows;
-  int64_t entries;
-  karst_index *start, *column;
-  double *value;
-};
-
-static void free_copy(struct copy *copy)
-{
-  free(copy->start);
-  free(copy->column);
-  free(copy->value);
-}
 
 static struct copy fetched(const struct side *side, const karst_amg_matrix *A)
 {
@@ -102,8 +86,8 @@ static bool agree(const char *what, const struct side *a, const karst_amg_matrix
       if (x.value[k] != y.value[k]) error = fmax(error, fabs(x.value[k] - y.value[k]) / (size ? size[i] : own[i]));
   if (!pattern) tap_note("%s: another pattern", what);
   if (!(error <= limit)) tap_note("%s differ by %.1e", what, error);
-  free_copy(&x);
-  free_copy(&y);
+  copy_free(&x);
+  copy_free(&y);
   free(own);
   return pattern && error <= limit;
 }
@@ -119,9 +103,9 @@ static bool agree_products(const struct side *a, const struct side *b)
   free(size_P);
   free(size_AP);
   free(size_RAP);
-  free_copy(&A);
-  free_copy(&P);
-  free_copy(&R);
+  copy_free(&A);
+  copy_free(&P);
+  copy_free(&R);
   return same;
 }
 
@@ -195,8 +179,8 @@ static bool repeats(struct side *side)
   multiply_all(side);
   struct copy after = fetched(side, &side->amg.level[0].RAP.C);
   const bool same = memcmp(before.value, after.value, (size_t)before.entries * sizeof *before.value) == 0;
-  free_copy(&before);
-  free_copy(&after);
+  copy_free(&before);
+  copy_free(&after);
   return same;
 }
 
@@ -296,7 +280,7 @@ static bool compare_level(karst_context *context, struct copy *A, const karst_am
   if (!same) tap_note("outcomes %d and %d", (int)a.outcome.reason, (int)b.outcome.reason);
   if (same && sound)
     same = agree("A", &a, &a.amg.level[0].A, &b, &b.amg.level[0].A, NULL) && same_step(&a, &b, rule, aggregates);
-  free_copy(A);
+  copy_free(A);
   memset(A, 0, sizeof *A);
   if (same && sound) *A = fetched(&b, &b.amg.level[0].RAP.C);
   end(&a);
@@ -304,113 +288,11 @@ static bool compare_level(karst_context *context, struct copy *A, const karst_am
   return same;
 }
 
-static struct copy copy_of(karst_matrix *matrix)
-{
-  const karst_index n = karst_matrix_block_rows(matrix);
-  const int64_t entries = karst_matrix_blocks(matrix);
-  struct copy copy = {n, entries, tap_memory((int64_t)n + 1, sizeof(karst_index)),
-                      tap_memory(entries + 1, sizeof(karst_index)), values_on_host(matrix)};
-  memcpy(copy.start, karst_matrix_row_start(matrix), ((size_t)n + 1) * sizeof *copy.start);
-  memcpy(copy.column, karst_matrix_column(matrix), (size_t)entries * sizeof *copy.column);
-  karst_matrix_destroy(matrix);
-  return copy;
-}
-
-static struct copy copy_empty(karst_index n, int64_t most)
-{
-  return (struct copy){n, 0, tap_memory((int64_t)n + 1, sizeof(karst_index)), tap_memory(most, sizeof(karst_index)),
-                       tap_memory(most, sizeof(double))};
-}
-
-static void add(struct copy *A, karst_index i, karst_index j, double value)
-{
-  A->column[A->entries] = j;
-  A->value[A->entries++] = value;
-  A->start[i + 1] = (karst_index)A->entries;
-}
-
-/* Rows of random length, some without any coupling or with a missing diagonal; values over four decades, a few with
- * the sign of the diagonal, which is negative in some rows and outweighs the others. */
-static struct copy random_rows(karst_index n)
-{
-  struct copy A = copy_empty(n, (int64_t)n * n);
-  for (karst_index i = 0; i < n; i++) {
-    const double density = fabs(tap_random()) * 24 / (double)n, sign = tap_random_index(20) == 0 ? -1 : 1;
-    const bool missing = i > 0 && tap_random_index(100) == 0;
-    int64_t diagonal = -1;
-    double sum = 1;
-    for (karst_index j = 0; j < n; j++) {
-      const double size = sign * pow(10, 2 * tap_random());
-      if (i == j && !missing) diagonal = A.entries;
-      if (i == j ? missing : tap_random() <= 1 - 2 * density) continue;
-      add(&A, i, j, tap_random_index(20) == 0 ? 0.01 * size : -size);
-      sum += fabs(size);
-    }
-    if (diagonal >= 0) A.value[diagonal] = sign * sum;
-    if (A.entries == A.start[i]) add(&A, i, 0, 1);
-  }
-  return A;
-}
-
-/* A chain, and a last row that depends strongly on all others, of which some depend strongly on it. */
-static struct copy hub(karst_index n, karst_index dependents)
-{
-  struct copy A = copy_empty(n, 5 * (int64_t)n);
-  for (karst_index i = 0; i + 1 < n; i++) {
-    if (i > 0) add(&A, i, i - 1, -1 - fabs(tap_random()));
-    add(&A, i, i, 4);
-    if (i + 2 < n) add(&A, i, i + 1, -1 - fabs(tap_random()));
-    add(&A, i, n - 1, i < dependents ? -1 : -1e-3);
-  }
-  for (karst_index j = 0; j + 1 < n; j++) add(&A, n - 1, j, -1);
-  add(&A, n - 1, n - 1, (double)n);
-  return A;
-}
-
-static struct copy dense_rows(karst_index n)
-{
-  struct copy A = copy_empty(n, (int64_t)n * n);
-  for (karst_index i = 0; i < n; i++)
-    for (karst_index j = 0; j < n; j++) add(&A, i, j, i == j ? 2 * (double)n : -fabs(tap_random()));
-  return A;
-}
-
-/* The Laplacian on n x n cells without a boundary value: rows sum to 0. */
-static struct copy neumann(karst_index n)
-{
-  struct pattern grid = pattern_grid(n, n, 1);
-  struct copy A = copy_empty(grid.n, grid.start[grid.n]);
-  for (karst_index i = 0; i < grid.n; i++)
-    for (karst_index k = grid.start[i]; k < grid.start[i + 1]; k++)
-      add(&A, i, grid.column[k], grid.column[k] == i ? (double)(grid.start[i + 1] - grid.start[i]) - 1 : -1);
-  pattern_free(&grid);
-  return A;
-}
-
-static struct copy diagonal_rows(karst_index n)
-{
-  struct copy A = copy_empty(n, n);
-  for (karst_index i = 0; i < n; i++) add(&A, i, i, 1 + (double)(i % 3));
-  return A;
-}
-
-static struct copy make(const char *name)
-{
-  const karst_index n = strchr(name, ':') ? (karst_index)strtol(strchr(name, ':') + 1, NULL, 10) : 0;
-  if (strncmp(name, "random:", 7) == 0) return random_rows(n);
-  if (strncmp(name, "hub:", 4) == 0) return hub(n, 0);
-  if (strncmp(name, "centre:", 7) == 0) return hub(n, n / 3);
-  if (strncmp(name, "dense:", 6) == 0) return dense_rows(n);
-  if (strncmp(name, "neumann:", 8) == 0) return neumann(n);
-  if (strncmp(name, "diagonal:", 9) == 0) return diagonal_rows(n);
-  return copy_of(matrix_from(cpu, name, 1));
-}
-
 /* Goes down the levels that the reference makes from a matrix. */
 static void compare(karst_context *context, const char *name, double strength, bool single, bool aggregates)
 {
   const karst_amg_rule rule = {strength, MOST};
-  struct copy A = make(name);
+  struct copy A = copy_make(cpu, name);
   const int deepest = strncmp(name, "neumann", 7) == 0 ? 2 : DEEPEST; /* later levels are singular up to rounding */
   karst_index rows = A.rows + 1;
   int levels = 0;
@@ -419,7 +301,7 @@ static void compare(karst_context *context, const char *name, double strength, b
     rows = A.rows;
     same = compare_level(context, &A, &rule, single, aggregates);
   }
-  free_copy(&A);
+  copy_free(&A);
   tap_ok(same, "%s, %s, %s, strength %.2f: as on the CPU, on %d levels", name, single ? "float" : "double",
          aggregates ? "pairs" : "PMIS", strength, levels);
 }
@@ -473,14 +355,14 @@ static void extremes(karst_context *context)
       struct copy A = copy_empty(n, 3 * (int64_t)n);
       double *r = random_on_host(n);
       for (karst_index i = 0; i < n; i++) {
-        if (i > 0) add(&A, i, i - 1, -1e200);
-        add(&A, i, i, (n == 1) + (i > 0) * 1e200 + (i + 1 < n) * 1e200);
-        if (i + 1 < n) add(&A, i, i + 1, -1e200);
+        if (i > 0) copy_add(&A, i, i - 1, -1e200);
+        copy_add(&A, i, i, (n == 1) + (i > 0) * 1e200 + (i + 1 < n) * 1e200);
+        if (i + 1 < n) copy_add(&A, i, i + 1, -1e200);
       }
       const double error = one_level_error(context, &A, single, 1e-200, r);
       tap_ok(error <= (single ? 1e-3 : 1e-9), "a singular chain of %lld rows, %s: as on the CPU (%.1e)", (long long)n,
              single ? "float" : "double", error);
-      free_copy(&A);
+      copy_free(&A);
       free(r);
     }
 }
@@ -488,7 +370,7 @@ static void extremes(karst_context *context)
 /* z is 0 if r is, NaN if r has one, and finite again afterwards. */
 static void special_vectors(karst_context *context)
 {
-  struct copy A = make("poisson2d:9x9");
+  struct copy A = copy_make(cpu, "poisson2d:9x9");
   struct side side = begin(context, &A, true);
   double *r = tap_memory(A.rows, sizeof *r), *z[3];
   begin_one_level(&side, true);
@@ -506,7 +388,7 @@ static void special_vectors(karst_context *context)
   for (int k = 0; k < 3; k++) free(z[k]);
   free(r);
   end(&side);
-  free_copy(&A);
+  copy_free(&A);
 }
 
 /* Loads values with one changed, and returns the outcome. */
@@ -529,7 +411,7 @@ static karst_amg_outcome load_with(const struct side *side, const struct copy *A
 
 static void outcomes(karst_context *context)
 {
-  struct copy A = make("poisson2d:9x9");
+  struct copy A = copy_make(cpu, "poisson2d:9x9");
   struct side side = begin(context, &A, true);
   const karst_amg_outcome zero = load_with(&side, &A, 0), bad = load_with(&side, &A, HUGE_VAL),
                           sound = load_with(&side, &A, 1);
@@ -537,7 +419,7 @@ static void outcomes(karst_context *context)
   tap_ok(bad.reason == KARST_NOT_FINITE && bad.block_row == 5, "a row that is not finite is named");
   tap_ok(sound.reason == KARST_SOUND && sound.block_row == -1, "other values are sound");
   end(&side);
-  free_copy(&A);
+  copy_free(&A);
 }
 
 static void run(karst_context *context)
