@@ -192,7 +192,8 @@ karst_status karst_amg_invert_prepare_cuda(karst_context *context, karst_amg *am
   cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, karst_cuda_of(context)->device);
   karst_status status = karst_amg_take_bytes_cuda(context, amg, (elements + 1) * scalar, what, &amg->inverse);
   amg->plan_memory += elements * scalar;
-  if (status || bytes <= most - (int64_t)sizeof(elimination)) return status;
+  const int64_t own = sizeof(elimination) + WARPS * sizeof(double); /* with the sums of a group */
+  if (status || bytes <= most - own) return status;
   amg->plan_memory += bytes;
   return karst_amg_take_cuda(context, amg, dense, what, &plan->dense);
 }
