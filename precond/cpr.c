@@ -176,6 +176,7 @@ static karst_status find_weighting(const karst_precond *p, struct weighting *wei
   weighting->weights = settings->weights != AUTO ? (karst_cpr_weights)(settings->weights - 1)
                        : given                   ? KARST_CPR_GIVEN
                        : storage                 ? KARST_CPR_TRUE_IMPES
+                       : p->A->block_size == 1   ? KARST_CPR_ROW_SUM /* the only equation as it is */
                                                  : KARST_CPR_COLUMN_SUM;
   if (weighting->weights == KARST_CPR_TRUE_IMPES) weighting->given = storage;
   if (weighting->weights == KARST_CPR_GIVEN) weighting->given = given;
@@ -193,7 +194,8 @@ static karst_status report(karst_precond *p, const struct weighting *weighting, 
   const struct state *state = p->data;
   karst_status status = karst_precond_put(p, "cpr_pressure", "unknown of a cell", state->cpr.pressure);
   if (!status) status = karst_precond_put(p, "cpr_coupling", "a cell", state->coupling);
-  if (!status) status = karst_precond_put(p, "cpr_coupling_next", "of another unknown", state->coupling_next);
+  if (!status && p->A->block_size > 1)
+    status = karst_precond_put(p, "cpr_coupling_next", "of another unknown", state->coupling_next);
   if (!status) status = karst_precond_put_text(p, "cpr_weights_used", weight_names[1 + weighting->weights]);
   if (!status) status = karst_precond_put(p, "cpr_guarded", "cells", (double)outcome->guarded);
   if (!status && outcome->singular > 0)

@@ -83,9 +83,9 @@ static void warn_of_rest(const karst_precond *p, const struct state *state)
   const karst_index rows = state->amg.level[state->amg.levels - 1].A.rows;
   if (rows <= KARST_AMG_DENSE) return;
   karst_notify(p->context, KARST_MESSAGE_WARNING,
-               "amg: coarsening ended at level %d with %lld rows, because the next level would have %s; they are "
-               "smoothed, not solved",
-               state->amg.levels - 1, (long long)rows, state->stalled ? "about as many" : "passed amg-levels");
+               "amg: coarsening ended at level %d with %lld rows, because %s; they are smoothed, not solved",
+               state->amg.levels - 1, (long long)rows,
+               state->stalled ? "their couplings give no much smaller level" : "amg-levels allows no more levels");
 }
 
 static karst_status choose(karst_precond *p)
