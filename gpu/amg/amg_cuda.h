@@ -30,10 +30,10 @@ typedef struct karst_amg_scalars {
 typedef struct karst_amg_cuda {
   cudaMemPool_t pool; /* NULL: the context's */
   karst_amg_scalars *scalars;
-  double *dense;     /* [rows * rows] work space of the inverse; NULL if shared memory has room for it */
-  void *item;        /* [items] the steps as kernels see them (steps.h), host memory */
-  void *device_item; /* [items] the same in device memory */
+  double *dense; /* [rows * rows] work space of the inverse; NULL if shared memory has room for it */
+  void *item;    /* [items] the steps as kernels see them (steps.h), host memory */
   int items;
+  int entered;           /* the first of them that are done as r enters: 0 or 1 */
   int tail;              /* the first level of those whose steps a cluster of thread blocks runs */
   unsigned tail_blocks;  /* of it */
   cudaGraphExec_t graph; /* the steps; NULL: they are launched one by one */

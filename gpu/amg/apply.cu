@@ -1,11 +1,11 @@
 /* apply.cu - the preconditioner: r enters, the steps of the cycle run, z leaves. r and z differ from call to call, so
  * that their kernels are no part of the graph. A stream that is being captured gets the steps one by one. */
-#include "gpu/amg/group.h"
+#include "gpu/amg/steps.h"
 
 namespace
 {
 
-enum { THREADS = 256 };
+enum { THREADS = 256, EACH = 4 /* elements of a thread */ };
 
 __device__ __forceinline__ double power_of_two(int exponent)
 {
@@ -18,22 +18,36 @@ __global__ void __launch_bounds__(THREADS) measure(int64_t rows, const double *r
 {
   karst_cuda_begin();
   unsigned long long largest = 0;
+#pragma unroll 4
   for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < rows; i += gridDim.x * (int64_t)THREADS)
     largest = max(largest, (unsigned long long)__double_as_longlong(fabs(r[i])));
   largest = karst_amg_group<THREADS>::largest(largest);
   if (threadIdx.x == 0) atomicMax(&s->largest, largest);
 }
 
-/* f = r / 2^exponent, where the largest |r_i| has that exponent. */
+/* f = r / 2^exponent, where the largest |r_i| has that exponent. first: the first sweep of level 0, unless its y is
+ * NULL. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS) enter(int64_t rows, const double *r, karst_amg_scalars *s, T *f)
+__global__ void __launch_bounds__(THREADS)
+    enter(int64_t rows, const double *r, karst_amg_scalars *s, T *f, karst_amg_item<T> first)
 {
   karst_cuda_begin();
-  const int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  const int64_t i = blockIdx.x * (int64_t)(EACH * THREADS) + threadIdx.x;
+  double value[EACH];
+#pragma unroll
+  for (int u = 0; u < EACH; u++) value[u] = i + u * THREADS < rows ? r[i + u * THREADS] : 0;
   const double largest = __longlong_as_double((long long)s->largest);
   const bool sound = largest > 0 && largest <= DBL_MAX;
   const int exponent = sound ? max(ilogb(largest) + 1, -1000) : 0;
-  if (i < rows) f[i] = sound ? (T)(r[i] * power_of_two(-exponent)) : (T)0;
+  const double factor = power_of_two(-exponent);
+#pragma unroll
+  for (int u = 0; u < EACH; u++) {
+    const int64_t at = i + u * THREADS;
+    const T scaled = sound ? (T)(value[u] * factor) : (T)0;
+    if (at >= rows) continue;
+    f[at] = scaled;
+    if (first.y) karst_amg_first_row(first, first.y, at, scaled);
+  }
   if (i > 0) return;
   s->entered = exponent;
   s->size = sound ? 1 : largest;
@@ -44,10 +58,16 @@ template <typename T>
 __global__ void __launch_bounds__(THREADS) leave(int64_t rows, const T *x, karst_amg_scalars *s, double *z)
 {
   karst_cuda_begin();
-  const int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  const int exponent = s->entered - s->exponent, first = min(max(exponent, -1000), 1000);
-  const double factor = power_of_two(first), rest = power_of_two(exponent - first);
-  if (i < rows) z[i] = s->size == 1 ? (double)x[i] * factor * rest : s->size == 0 ? 0 : nan("");
+  const int64_t i = blockIdx.x * (int64_t)(EACH * THREADS) + threadIdx.x;
+  T value[EACH];
+#pragma unroll
+  for (int u = 0; u < EACH; u++) value[u] = i + u * THREADS < rows ? x[i + u * THREADS] : 0;
+  const int exponent = s->entered - s->exponent, part = min(max(exponent, -1000), 1000);
+  const double factor = power_of_two(part), rest = power_of_two(exponent - part), size = s->size;
+#pragma unroll
+  for (int u = 0; u < EACH; u++)
+    if (i + u * THREADS < rows)
+      z[i + u * THREADS] = size == 1 ? (double)value[u] * factor * rest : size == 0 ? 0 : nan("");
   if (i == 0) s->largest = 0;
 }
 
@@ -67,12 +87,14 @@ void karst_amg_apply_cuda(karst_context *context, const karst_amg *amg, const do
   const karst_amg_cuda *plan = karst_amg_cuda_of(amg);
   const karst_amg_level *level = &amg->level[0];
   const int64_t rows = level->A.rows;
-  const unsigned grid = karst_cuda_grid(rows, THREADS), few = grid < KARST_CUDA_SUMS ? grid : KARST_CUDA_SUMS;
+  const unsigned grid = karst_cuda_grid(rows, EACH * THREADS), few = grid < KARST_CUDA_SUMS ? grid : KARST_CUDA_SUMS;
   if (rows == 0) return;
   karst_cuda_launch(cuda, measure, few, THREADS, rows, r, plan->scalars);
   karst_amg_typed(amg, [&](auto zero) {
     using T = decltype(zero);
-    karst_cuda_launch(cuda, enter<T>, grid, THREADS, rows, r, plan->scalars, static_cast<T *>(level->vector[0]));
+    karst_amg_item<T> first = {};
+    if (plan->entered) first = *static_cast<const karst_amg_item<T> *>(plan->item);
+    karst_cuda_launch(cuda, enter<T>, grid, THREADS, rows, r, plan->scalars, static_cast<T *>(level->vector[0]), first);
   });
   if (plan->graph && !is_captured(cuda->stream))
     cudaGraphLaunch(plan->graph, cuda->stream);

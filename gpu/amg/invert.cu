@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(THREADS)
   }
   for (int v = (int)threadIdx.x; v < n * n; v += THREADS) {
     const int i = v / n, j = v % n;
-    inverse[(int64_t)all.origin[j] * n + i] = (T)dense[i * pitch + j];
+    inverse[(int64_t)i * n + all.origin[j]] = (T)dense[i * pitch + j];
   }
   if (threadIdx.x == 0) s->pinned = pinned;
 }

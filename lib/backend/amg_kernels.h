@@ -92,7 +92,7 @@ typedef struct karst_amg {
   bool l1;    /* d_i = a_ii + sign(a_ii) sum |a_ij|; else d_i = a_ii */
   int levels; /* at least 1 */
   karst_amg_level level[KARST_AMG_LEVELS];
-  void *inverse;        /* [rows * rows] of the last level, column by column; NULL: it has no INVERT step */
+  void *inverse;        /* [rows * rows] of the last level, in the backend's order; NULL: it has no INVERT step */
   karst_amg_step *step; /* [steps] host memory of the caller's */
   int steps;
   int result;          /* the vector of level 0 that has the result of the steps */
