@@ -79,7 +79,7 @@ static bool agree(const char *what, const struct side *a, const karst_amg_matrix
 {
   struct copy x = fetched(a, first), y = fetched(b, second);
   double *own = row_sizes(&y, NULL), error = 0;
-  const double limit = 64 * (a->amg.single ? FLT_EPSILON : DBL_EPSILON) + 1e-11;
+  const double limit = 3 * 64 * (a->amg.single ? FLT_EPSILON : DBL_EPSILON) + 1e-11;
   const bool pattern = same_pattern(&x, &y) && first->columns == second->columns && first->longest == second->longest;
   for (karst_index i = 0; pattern && i < x.rows; i++)
     for (karst_index k = x.start[i]; k < x.start[i + 1]; k++)
