@@ -1,9 +1,10 @@
 /* split.cu - PMIS: which rows of a level make the next one (De Sterck, Yang, Heys 2006), as in cpu/amg/split.c.
  *
- * A round has two launches. In the first, each undecided row compares its measure with those of its strong neighbours,
- * and marks the smaller one of each pair as beaten; in the second, rows that nothing has beaten become C, and rows that
- * depend on one of these become F. Marks and counts are integers, so that the order of the threads does not matter. The
- * host looks at the number of undecided rows once in a few rounds; rounds after the last one return at once. */
+ * A few lanes take a row. A round has two launches. In the first, each undecided row compares its measure with those of
+ * its strong neighbours, and marks the smaller one of each pair as beaten; in the second, rows that nothing has beaten
+ * become C, and rows that depend on one of these become F. Marks and counts are integers, so that the order of the
+ * threads does not matter. The host looks at the number of undecided rows once in a few rounds; rounds after the last
+ * one return at once. */
 #include "gpu/amg/group.h"
 #include "gpu/ilu/ilu_cuda.h"
 
@@ -47,11 +48,11 @@ __device__ __forceinline__ bool is_above(const task &t, karst_index i, karst_ind
   return t.measure[i] != t.measure[j] ? t.measure[i] > t.measure[j] : i > j;
 }
 
-__global__ void compare(task t, int round, int number)
+template <int LANES> __global__ void __launch_bounds__(THREADS) compare(task t, int round, int number)
 {
-  const int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  const int64_t i = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / LANES;
   if (t.left[round] == 0 || i >= t.rows || t.state[i] != UNDECIDED) return;
-  for (karst_index e = t.start[i]; e < t.start[i + 1]; e++) {
+  for (karst_index e = t.start[i] + karst_amg_group<LANES>::lane(); e < t.start[i + 1]; e += LANES) {
     const karst_index j = t.column[e];
     if (t.strong[e] && t.state[j] == UNDECIDED) t.beaten[is_above(t, (karst_index)i, j) ? j : i] = number;
   }
@@ -64,20 +65,21 @@ __device__ __forceinline__ bool is_coarse(const task &t, karst_index j, int numb
   return state == COARSE || (state == UNDECIDED && t.beaten[j] != number);
 }
 
-__global__ void decide(task t, int round, int number)
+template <int LANES> __global__ void __launch_bounds__(THREADS) decide(task t, int round, int number)
 {
-  const int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  using group = karst_amg_group<LANES>;
+  const int64_t i = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / LANES;
   bool undecided = false;
   if (t.left[round] == 0) return;
   if (i < t.rows && t.state[i] == UNDECIDED) {
-    unsigned char state = UNDECIDED;
-    if (t.beaten[i] != number)
-      state = COARSE;
-    else
-      for (karst_index e = t.start[i]; e < t.start[i + 1] && state == UNDECIDED; e++)
-        if (t.strong[e] && is_coarse(t, t.column[e], number)) state = FINE;
-    undecided = state == UNDECIDED;
-    if (!undecided) t.state[i] = state;
+    const bool beaten = t.beaten[i] == number;
+    bool depends = false;
+    for (karst_index e = t.start[i] + group::lane(); e < t.start[i + 1] && beaten && !depends; e += LANES)
+      depends = t.strong[e] && is_coarse(t, t.column[e], number);
+    karst_index many;
+    group::count_before(depends, &many);
+    undecided = beaten && many == 0 && group::lane() == 0;
+    if (!beaten || many > 0) t.state[i] = beaten ? FINE : COARSE;
   }
   const int many = __syncthreads_count(undecided);
   if (threadIdx.x == 0 && many > 0) atomicAdd(t.left + round + 1, (unsigned long long)many);
@@ -96,20 +98,28 @@ __global__ void keep_coarse(task t, karst_index *place)
   if (i < t.rows && t.state[i] != COARSE) place[i] = -1;
 }
 
-karst_status run_rounds(karst_context *context, const task &t, int *rounds)
+void launch_rounds(karst_context *context, const task &t, int lanes, int rounds)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  const unsigned grid = karst_cuda_grid(t.rows, THREADS);
+  cudaMemsetAsync(t.left + 1, 0, ROUNDS * sizeof *t.left, stream);
+  karst_amg_with_lanes(lanes, [&](auto many) {
+    const unsigned grid = karst_cuda_grid((int64_t)t.rows * many.value, THREADS);
+    for (int round = 0; round < ROUNDS; round++) {
+      compare<many.value><<<grid, THREADS, 0, stream>>>(t, round, rounds + round + 1);
+      decide<many.value><<<grid, THREADS, 0, stream>>>(t, round, rounds + round + 1);
+    }
+  });
+}
+
+karst_status run_rounds(karst_context *context, const task &t, int lanes, int *rounds)
+{
+  cudaStream_t stream = karst_cuda_of(context)->stream;
   unsigned long long left[ROUNDS + 1] = {};
   *rounds = 0;
   cudaMemsetAsync(t.left, 0, sizeof *t.left, stream);
-  open_rows<<<grid, THREADS, 0, stream>>>(t);
+  open_rows<<<karst_cuda_grid(t.rows, THREADS), THREADS, 0, stream>>>(t);
   do {
-    cudaMemsetAsync(t.left + 1, 0, ROUNDS * sizeof *t.left, stream);
-    for (int round = 0; round < ROUNDS; round++) {
-      compare<<<grid, THREADS, 0, stream>>>(t, round, *rounds + round + 1);
-      decide<<<grid, THREADS, 0, stream>>>(t, round, *rounds + round + 1);
-    }
+    launch_rounds(context, t, lanes, *rounds);
     const karst_status status = context->backend->download(context, left, t.left, sizeof left);
     if (status) return status;
     cudaMemcpyAsync(t.left, t.left + ROUNDS, sizeof *t.left, cudaMemcpyDeviceToDevice, stream);
@@ -150,7 +160,7 @@ karst_status karst_amg_split_cuda(karst_context *context, const karst_amg *amg, 
     cudaMemsetAsync(t.dependents, 0, (size_t)rows * sizeof *t.dependents, stream);
     cudaMemsetAsync(t.beaten, 0, (size_t)rows * sizeof *t.beaten, stream);
     karst_amg_find_strong_cuda(context, amg, A, rule->strength, t.strong, t.state, t.dependents);
-    status = run_rounds(context, t, &splitting->rounds);
+    status = run_rounds(context, t, karst_amg_lanes(A->entries, rows, 4, 32), &splitting->rounds);
   }
   if (!status) status = number_coarse(context, t, splitting);
   karst_cuda_work_release(context, t.state, t.dependents, t.measure, t.beaten, t.left);
