@@ -4,10 +4,14 @@
  *     w_ij = -1/d_i (a_ij + sum_k a_ik abar_kj / b_ik),    b_ik = sum_l abar_kl over the l in C_i and l = i
  *     d_i  = a_ii + sum_n a_in + sum_k a_ik abar_ki / b_ik
  *
- * as in cpu/amg/interpolate.c, which explains the terms. A group of threads takes a row: it collects C_i in a hash
- * table, sorts it, and adds the terms to w k by k, with a lane for each l. Sums have the order of the CPU and no fused
- * products, so that equal weights, of which some are left out, are equal there and here. */
-#include "gpu/amg/group.h"
+ * as in cpu/amg/interpolate.c, which explains the terms.
+ *
+ * A first kernel lists the C columns of abar_k for each F row k. Then a group of threads takes a row. It collects C_i
+ * in a hash table, with a lane for each k. A lane for each a_ik finds the sum b_ik and what a_ik adds to d_i. Then the
+ * group adds the terms to w k by k, with a lane for each l. Sums have the order of the CPU and no fused products, so
+ * that equal weights, of which some are left out, are equal there and here. */
+#include "gpu/amg/sets.h"
+#include "gpu/bisect.h"
 #include "gpu/ilu/ilu_cuda.h"
 
 namespace
@@ -15,10 +19,18 @@ namespace
 
 enum { THREADS = 256 };
 
-/* What a row is to others; NEGATIVE is added if its diagonal entry is below 0. */
-enum : unsigned char { ISOLATED, LONG, FINE, COARSE, KIND = 3, NEGATIVE = 4 };
-
 const char *const what = "an interpolation";
+
+/* What a row is to others, in 32 bits: this, */
+enum : unsigned { ISOLATED, LONG, FINE, COARSE, KIND = 3 };
+/* whether its diagonal entry is below 0, and of an F row the C columns in its list, and how many of them are strong:
+ * numbers up to KARST_AMG_LONG. */
+enum : unsigned {
+  NEGATIVE = 4,
+  LISTED_SHIFT = 3,
+  STRONG_SHIFT = 16,
+  LISTED = (1u << (STRONG_SHIFT - LISTED_SHIFT)) - 1
+};
 
 /* Device memory. */
 template <typename T> struct task {
@@ -28,238 +40,284 @@ template <typename T> struct task {
   karst_index coarse;
   int64_t most;            /* entries of a row of P */
   T limit;                 /* of the levels' precision */
-  unsigned char *kind;     /* [rows] */
-  karst_index *near;       /* [rows] strong C neighbours */
+  unsigned *nature;        /* [rows] */
+  karst_index *column;     /* [entries] the lists, each from the start of its row on; a weak column j is -1 - j */
+  T *value;                /* [entries] */
   karst_index *bound;      /* [rows] of the columns of an F row; 0 for others */
   karst_index *count;      /* [rows + 1] of entries of P */
   karst_index *out_column; /* [rows * most] those of F rows */
   T *out_value;            /* [rows * most] */
 };
 
-template <int LANES, typename T> __global__ void classify(task<T> t)
+/* Whether a coupling has the sign opposite to that of the diagonal entry of its row. */
+template <typename T> __device__ __forceinline__ bool is_opposite(bool negative, T a)
+{
+  return negative ? a > 0 : a < 0;
+}
+
+/* Lists the C columns of opposite sign of an F row. Returns their number, and in *strong that of the strong ones. */
+template <int LANES, typename T>
+__device__ __forceinline__ unsigned list_columns(const task<T> &t, karst_index i, bool negative, unsigned *strong)
+{
+  using group = karst_amg_group<LANES>;
+  const karst_index begin = t.A.start[i], end = t.A.start[i + 1];
+  karst_index listed = 0, near = 0, all;
+  for (karst_index base = begin; base < end; base += LANES) {
+    const karst_index e = base + group::lane();
+    const karst_index j = e < end ? t.A.column[e] : (karst_index)i;
+    const bool is_strong = e < end && t.strong[e];
+    const bool wanted = e < end && t.place[j] >= 0 && is_opposite(negative, t.A.value[e]);
+    const karst_index before = group::count_before(wanted, &all);
+    if (wanted) {
+      t.column[begin + listed + before] = is_strong ? j : -1 - j;
+      t.value[begin + listed + before] = t.A.value[e];
+    }
+    listed += all;
+    group::count_before(wanted && is_strong, &all);
+    near += all;
+  }
+  *strong = (unsigned)near;
+  return (unsigned)listed;
+}
+
+template <int LANES, typename T> __global__ void __launch_bounds__(THREADS) classify(task<T> t)
 {
   using group = karst_amg_group<LANES>;
   const int64_t i = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / LANES;
   if (i >= t.A.rows) return;
   const karst_index begin = t.A.start[i], end = t.A.start[i + 1];
-  karst_index near = 0;
-  int strong = 0, negative = 0;
+  bool strong = false, negative = false;
   for (karst_index e = begin + group::lane(); e < end; e += LANES) {
-    const karst_index j = t.A.column[e];
-    if (j == i) negative = t.A.value[e] < 0;
+    if (t.A.column[e] == i) negative = t.A.value[e] < 0;
     strong |= t.strong[e];
-    near += t.strong[e] && t.place[j] >= 0;
   }
-  near = group::sum(near);
-  strong = group::sum(strong);
-  negative = group::sum(negative);
-  if (group::lane() > 0) return;
-  const int kind = t.place[i] >= 0 ? COARSE : !strong ? ISOLATED : end - begin > KARST_AMG_LONG ? LONG : FINE;
-  t.near[i] = near;
-  t.kind[i] = (unsigned char)(negative ? kind + NEGATIVE : kind);
+  karst_index many;
+  group::count_before(strong, &many);
+  strong = many > 0;
+  group::count_before(negative, &many);
+  negative = many > 0;
+  const unsigned kind = t.place[i] >= 0 ? COARSE : !strong ? ISOLATED : end - begin > KARST_AMG_LONG ? LONG : FINE;
+  unsigned listed = 0, near = 0;
+  if (kind == FINE) listed = list_columns<LANES>(t, (karst_index)i, negative, &near);
+  if (group::lane() == 0)
+    t.nature[i] = kind + (negative ? NEGATIVE : 0) + (listed << LISTED_SHIFT) + (near << STRONG_SHIFT);
 }
 
-template <typename T> __device__ __forceinline__ int kind_of(const task<T> &t, int64_t i) { return t.kind[i] & KIND; }
+__device__ __forceinline__ karst_index listed_of(unsigned nature)
+{
+  return (karst_index)(nature >> LISTED_SHIFT & LISTED);
+}
 
 /* Bounds C_i, and sets count for rows that are not F. */
-template <int LANES, typename T> __global__ void find_bound(task<T> t)
+template <int LANES, typename T> __global__ void __launch_bounds__(THREADS) find_bound(task<T> t)
 {
   using group = karst_amg_group<LANES>;
   const int64_t i = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / LANES;
   if (i >= t.A.rows) return;
-  const bool coarse = kind_of(t, i) == COARSE;
-  int64_t bound = 0;
+  const bool coarse = (t.nature[i] & KIND) == COARSE;
+  karst_index bound = 0; /* at most rows times KARST_AMG_LONG, if a row has that many */
   for (karst_index e = t.A.start[i] + group::lane(); e < t.A.start[i + 1] && !coarse; e += LANES) {
-    const karst_index k = t.A.column[e];
-    const int kind = kind_of(t, k);
-    if (t.strong[e]) bound += kind == COARSE ? 1 : kind == FINE ? t.near[k] : 0;
+    if (!t.strong[e]) continue;
+    const unsigned nature = t.nature[t.A.column[e]];
+    bound += (nature & KIND) == COARSE ? 1 : (karst_index)(nature >> STRONG_SHIFT);
+    bound = min(bound, t.coarse);
   }
-  bound = min(group::sum(bound), (int64_t)t.coarse);
+  bound = (karst_index)min(group::sum((int64_t)bound), (int64_t)t.coarse);
   if (group::lane() > 0) return;
-  t.bound[i] = (karst_index)bound;
+  t.bound[i] = bound;
   t.count[i] = coarse;
 }
 
-template <int LANES, typename T>
+template <typename T, int LANES>
 __device__ __forceinline__ void collect_columns(const task<T> &t, karst_index i, const karst_amg_set &set)
 {
-  using group = karst_amg_group<LANES>;
-  karst_amg_clear<LANES>(set);
-  for (karst_index e = t.A.start[i] + group::lane(); e < t.A.start[i + 1]; e += LANES) {
-    const karst_index k = t.A.column[e];
+  const karst_index end = t.A.start[i + 1];
+  for (karst_index e = t.A.start[i] + karst_amg_group<LANES>::lane(); e < end; e += LANES) {
     if (!t.strong[e]) continue;
-    if (t.place[k] >= 0) karst_amg_insert(set, t.place[k]);
-    if (kind_of(t, k) != FINE) continue;
-    for (karst_index f = t.A.start[k]; f < t.A.start[k + 1]; f++)
-      if (t.strong[f] && t.place[t.A.column[f]] >= 0) karst_amg_insert(set, t.place[t.A.column[f]]);
+    const karst_index k = t.A.column[e];
+    const unsigned nature = t.nature[k];
+    if ((nature & KIND) == COARSE) karst_amg_insert(set, k);
+    if ((nature & KIND) != FINE) continue;
+    const karst_index begin = t.A.start[k], listed = listed_of(nature);
+    for (karst_index f = begin; f < begin + listed; f++)
+      if (t.column[f] >= 0) karst_amg_insert(set, t.column[f]);
   }
 }
 
-/* The number of abar_kl in C_i, its count if l = i, or -1 if it is not there or abar_kl = 0. */
+/* What an entry of row i contributes. */
+struct term {
+  double part;       /* times the list of row k goes to w, or, if count < 0, itself */
+  double d;          /* goes to d_i */
+  karst_index begin; /* the list, or the element of w */
+  karst_index count; /* of the list */
+};
+
+/* a_ki if its sign is opposite to that of a_kk, else 0. */
 template <typename T>
-__device__ __forceinline__ karst_index number_of(const task<T> &t, karst_index i, bool negative, karst_index f,
-                                                 const karst_index *list, karst_index count)
+__device__ __forceinline__ double find_back(const task<T> &t, karst_index i, karst_index k, bool negative)
 {
-  const karst_index l = t.A.column[f];
-  if (negative ? !(t.A.value[f] > 0) : !(t.A.value[f] < 0)) return -1;
-  if (l == i) return count;
-  return t.place[l] < 0 ? -1 : karst_amg_find(list, count, t.place[l]);
+  const karst_index end = t.A.start[k + 1];
+  const karst_index f = karst_cuda_bisect(t.A.start[k], end, [&](karst_index at) { return t.A.column[at] >= i; });
+  return f < end && t.A.column[f] == i && is_opposite(negative, t.A.value[f]) ? (double)t.A.value[f] : 0;
 }
 
-/* sum + a b, rounded twice. */
-__device__ __forceinline__ double add_product(double sum, double a, double b)
+/* Distributes a_ik = a over C_i and d_i by row k. */
+template <typename T>
+__device__ __forceinline__ term distribute(const task<T> &t, karst_index i, karst_index k, unsigned nature, double a,
+                                           const karst_amg_set &set)
 {
-  return __dadd_rn(sum, __dmul_rn(a, b));
-}
-
-/* Distributes a_ik = a over C_i and d by row k, a lane for each entry. Returns the new d. */
-template <int LANES, typename T>
-__device__ __forceinline__ double distribute(const task<T> &t, karst_index i, karst_index k, double a, double d,
-                                             const karst_index *list, karst_index count, double *w)
-{
-  using group = karst_amg_group<LANES>;
-  const bool negative = t.kind[k] & NEGATIVE;
-  const karst_index begin = t.A.start[k], end = t.A.start[k + 1];
-  double sum = 0, own = 0;
-  for (karst_index base = begin; base < end; base += LANES) {
-    const karst_index f = base + group::lane();
-    const karst_index number = f < end ? number_of(t, i, negative, f, list, count) : -1;
-    const double value = number >= 0 ? t.A.value[f] : 0;
-    if (number == count) own = value;
-    sum = group::add_in_order(sum, value, (int)min((karst_index)LANES, end - base));
+  const karst_index begin = t.A.start[k], listed = listed_of(nature);
+  const double own = find_back(t, i, k, nature & NEGATIVE);
+  double sum = 0;
+  bool passed = false;
+  for (karst_index f = begin; f < begin + listed; f++) {
+    const karst_index found = t.column[f], j = found < 0 ? -1 - found : found;
+    if (!passed && j > i) sum += own;
+    passed = passed || j > i;
+    if (karst_amg_find(set, j) >= 0) sum += t.value[f];
   }
-  if (sum == 0) return d + a;
+  if (!passed) sum += own;
+  if (sum == 0) return {0, a, 0, 0};
   const double part = a / sum;
-  for (karst_index f = begin + group::lane(); f < end; f += LANES) {
-    const karst_index number = number_of(t, i, negative, f, list, count);
-    if (number >= 0 && number < count) w[number] = add_product(w[number], part, t.A.value[f]);
-  }
-  own = group::sum(own);
-  group::sync();
-  return own == 0 ? d : add_product(d, part, own);
+  return {part, own == 0 ? 0 : __dmul_rn(part, own), begin, listed};
 }
 
-/* Sets w but for the division, and returns d_i. */
+template <typename T>
+__device__ __forceinline__ term make_term(const task<T> &t, karst_index i, karst_index e, const karst_amg_set &set)
+{
+  const karst_index j = t.A.column[e];
+  const double a = t.A.value[e];
+  const unsigned nature = t.nature[j], kind = nature & KIND;
+  const karst_index at = kind == COARSE ? karst_amg_find(set, j) : -1;
+  if (at >= 0) return {a, 0, at, -1};
+  if (j != i && t.strong[e] && kind == FINE) return distribute(t, i, j, nature, a, set);
+  return {0, j == i || kind != ISOLATED ? a : 0, 0, 0};
+}
+
+/* Sets w but for the division, and returns d_i. terms: [LANES] shared memory. */
 template <int LANES, typename T>
-__device__ __forceinline__ double sum_weights(const task<T> &t, karst_index i, const karst_index *list,
-                                              karst_index count, double *w)
+__device__ __forceinline__ double sum_weights(const task<T> &t, karst_index i, const karst_amg_set &set, term *terms,
+                                              double *w)
 {
   using group = karst_amg_group<LANES>;
+  const karst_index end = t.A.start[i + 1];
   double d = 0;
-  for (karst_index k = group::lane(); k < count; k += LANES) w[k] = 0;
-  group::sync();
-  for (karst_index e = t.A.start[i]; e < t.A.start[i + 1]; e++) {
-    const karst_index j = t.A.column[e];
-    const karst_index at = t.place[j] >= 0 ? karst_amg_find(list, count, t.place[j]) : -1;
-    const int kind = kind_of(t, j);
-    const double a = t.A.value[e];
-    if (at >= 0) {
-      if (group::lane() == 0) w[at] += a;
+  for (karst_index k = group::lane(); k < set.slots; k += LANES) w[k] = 0;
+  for (karst_index base = t.A.start[i]; base < end; base += LANES) {
+    const int many = (int)min((karst_index)LANES, end - base);
+    if (group::lane() < many) terms[group::lane()] = make_term(t, i, base + group::lane(), set);
+    group::sync();
+    for (int q = 0; q < many; q++) {
+      const term now = terms[q];
+      d += now.d;
+      if (now.count == 0) continue;
+      if (now.count < 0 && group::lane() == 0) w[now.begin] += now.part;
+      for (karst_index f = group::lane(); f < now.count; f += LANES) {
+        const karst_index found = t.column[now.begin + f];
+        const karst_index at = karst_amg_find(set, found < 0 ? -1 - found : found);
+        if (at >= 0) w[at] = __dadd_rn(w[at], __dmul_rn(now.part, t.value[now.begin + f]));
+      }
       group::sync();
-    } else if (j != i && t.strong[e] && kind == FINE)
-      d = distribute<LANES>(t, i, j, a, d, list, count, w);
-    else if (j == i || kind != ISOLATED)
-      d += a;
+    }
+    group::sync();
   }
   return d;
 }
 
-/* Divides by d_i, and returns how many weights the levels' precision holds. The others become NaN. */
+/* Divides by d_i, and moves the weights that the levels' precision holds, with their columns, to the front in the order
+ * of the table. Returns their number. */
 template <int LANES, typename T>
-__device__ __forceinline__ karst_index divide(const task<T> &t, double d, karst_index count, double *w)
+__device__ __forceinline__ karst_index divide(const task<T> &t, double d, const karst_amg_set &set, double *w)
 {
   using group = karst_amg_group<LANES>;
-  karst_index held = 0;
-  for (karst_index k = group::lane(); k < count; k += LANES) {
-    w[k] = d == 0 ? nan("") : w[k] / -d;
-    const bool holds = fabs(w[k]) <= t.limit;
-    held += holds;
-    if (!holds) w[k] = nan("");
+  karst_index held = 0, all;
+  for (karst_index base = 0; base < set.slots; base += LANES) {
+    const karst_index k = base + group::lane(), column = set.table[k];
+    const double weight = column >= 0 && d != 0 ? w[k] / -d : nan("");
+    const bool holds = fabs(weight) <= t.limit;
+    const karst_index before = group::count_before(holds, &all);
+    group::sync();
+    if (holds) {
+      set.table[held + before] = column;
+      w[held + before] = weight;
+    }
+    held += all;
   }
-  return group::sum(held);
+  group::sync();
+  return held;
 }
 
 /* The larger absolute value wins, then the smaller column. */
-__device__ __forceinline__ bool is_before(double w, karst_index at, double other, karst_index other_at)
+__device__ __forceinline__ bool is_before(double w, karst_index column, double other, karst_index other_column)
 {
-  return w > other || (w == other && at < other_at);
+  return w > other || (w == other && column < other_column);
 }
 
-/* The place of the largest |w| that is not marked, in all threads. A marked column is -1 - column. */
+/* Moves the most entries of largest |w| to the front. Returns what scales them so that their sum is that of all. */
 template <int LANES>
-__device__ __forceinline__ karst_index find_largest(const karst_index *list, karst_index count, const double *w)
-{
-  using group = karst_amg_group<LANES>;
-  double best = -1;
-  karst_index at = (karst_index)KARST_INDEX_MAX;
-  for (karst_index k = group::lane(); k < count; k += LANES)
-    if (list[k] >= 0 && is_before(fabs(w[k]), k, best, at)) {
-      best = fabs(w[k]);
-      at = k;
-    }
-  const double largest = group::largest(best);
-  return -group::largest(best == largest ? -at : -(karst_index)KARST_INDEX_MAX);
-}
-
-/* Marks the most entries of largest |w|. Returns what scales them so that their sum is that of all. */
-template <int LANES>
-__device__ __forceinline__ double truncate_row(karst_index most, karst_index *list, karst_index count, const double *w,
+__device__ __forceinline__ double truncate_row(karst_index most, karst_index *column, karst_index count, double *w,
                                                double limit)
 {
   using group = karst_amg_group<LANES>;
   double all = 0, kept = 0;
-  for (karst_index k = group::lane(); k < count; k += LANES) all += fabs(w[k]) <= limit ? w[k] : 0;
+  for (karst_index k = group::lane(); k < count; k += LANES) all += w[k];
   all = group::sum(all);
   for (karst_index turn = 0; turn < most; turn++) {
-    const karst_index at = find_largest<LANES>(list, count, w);
-    kept += w[at];
+    double best = -1;
+    karst_index at = turn, own = 0;
+    for (karst_index k = turn + group::lane(); k < count; k += LANES)
+      if (is_before(fabs(w[k]), column[k], best, own)) {
+        best = fabs(w[k]);
+        own = column[k];
+        at = k;
+      }
+    const double largest = group::largest(best);
+    const karst_index first = -group::largest(best == largest ? -own : -(karst_index)KARST_INDEX_MAX);
+    if (best == largest && own == first) {
+      const double weight = w[at];
+      w[at] = w[turn];
+      w[turn] = weight;
+      column[at] = column[turn];
+      column[turn] = own;
+    }
     group::sync();
-    if (group::lane() == 0) list[at] = -1 - list[at];
-    group::sync();
+    kept += w[turn];
   }
   return kept == 0 || !(fabs(all / kept) <= limit) ? 1 : all / kept;
 }
 
-/* Writes a row of P; w has held numbers. */
+/* Writes a row of P, of the first entries that w holds. */
 template <int LANES, typename T>
-__device__ __forceinline__ void write_row(const task<T> &t, karst_index i, karst_index *list, karst_index count,
-                                          karst_index held, const double *w)
+__device__ __forceinline__ void write_row(const task<T> &t, karst_index i, karst_index *column, karst_index held,
+                                          double *w)
 {
   using group = karst_amg_group<LANES>;
   const karst_index most = (karst_index)min((int64_t)held, t.most);
-  double scale = 1;
-  group::sync();
-  if (held > most)
-    scale = truncate_row<LANES>(most, list, count, w, t.limit);
-  else
-    for (karst_index k = group::lane(); k < count; k += LANES)
-      if (fabs(w[k]) <= t.limit) list[k] = -1 - list[k];
-  group::sync();
-  for (karst_index k = group::lane(); k < count; k += LANES) {
+  const double scale = held > most ? truncate_row<LANES>(most, column, held, w, t.limit) : 1;
+  for (karst_index k = group::lane(); k < most; k += LANES) {
     int64_t at = i * t.most;
-    if (list[k] >= 0) continue;
-    for (karst_index q = 0; q < k; q++) at += list[q] < 0;
-    t.out_column[at] = -1 - list[k];
+    for (karst_index q = 0; q < most; q++) at += column[q] < column[k];
+    t.out_column[at] = t.place[column[k]];
     t.out_value[at] = (T)(scale * w[k]);
   }
   if (group::lane() == 0) t.count[i] = most;
-  group::sync();
 }
 
 template <int BIN, typename T>
 __global__ void __launch_bounds__(karst_amg_bin<BIN>::THREADS)
     interpolate(task<T> t, karst_index *memory, karst_index room)
 {
-  enum { LANES = karst_amg_bin<BIN>::LANES };
+  using bin = karst_amg_bin<BIN>;
+  __shared__ term terms[bin::THREADS];
+  term *const mine = terms + threadIdx.x / bin::LANES * bin::LANES;
   karst_amg_each_row<BIN>(
       t.A.rows, memory, room, [&](karst_index i) { return (int64_t)t.bound[i]; },
+      [&](karst_index i, const karst_amg_set &set) { collect_columns<T, bin::LANES>(t, i, set); },
       [&](karst_index i, const karst_amg_set &set) {
-        double *w = reinterpret_cast<double *>(set.table);
-        collect_columns<LANES>(t, i, set);
-        const karst_index count = karst_amg_collect<LANES>(set);
-        const double d = sum_weights<LANES>(t, i, set.list, count, w);
-        const karst_index held = divide<LANES>(t, d, count, w);
-        write_row<LANES>(t, i, set.list, count, held, w);
+        double *const w = reinterpret_cast<double *>(set.work);
+        const double d = sum_weights<bin::LANES>(t, i, set, mine, w);
+        const karst_index held = divide<bin::LANES>(t, d, set, w);
+        write_row<bin::LANES>(t, i, set.table, held, w);
       });
 }
 
@@ -325,8 +383,9 @@ karst_status make(karst_context *context, const karst_amg *amg, const karst_amg_
                splitting->coarse,       rule->most_entries, karst_amg_limit<T>()};
   karst_status status = karst_amg_take_cuda(context, amg, rows + 1, what, &P->row_start);
   t.count = P->row_start;
-  if (!status) status = karst_cuda_take_work(context, rows, what, &t.kind);
-  if (!status) status = karst_cuda_take_work(context, rows, what, &t.near);
+  if (!status) status = karst_cuda_take_work(context, rows, what, &t.nature);
+  if (!status) status = karst_cuda_take_work(context, A->entries, what, &t.column);
+  if (!status) status = karst_cuda_take_work(context, A->entries, what, &t.value);
   if (!status) status = karst_cuda_take_work(context, rows, what, &t.bound);
   if (!status) {
     cudaStream_t stream = karst_cuda_of(context)->stream;
@@ -339,7 +398,7 @@ karst_status make(karst_context *context, const karst_amg *amg, const karst_amg_
     status = fill(context, t);
   }
   if (!status) status = finish(context, amg, t, P);
-  karst_cuda_work_release(context, t.kind, t.near, t.bound, t.out_column, t.out_value);
+  karst_cuda_work_release(context, t.nature, t.column, t.value, t.bound, t.out_column, t.out_value);
   return status;
 }
 

@@ -1,15 +1,17 @@
 /* product.cu - the pattern of C = A B, and for each product a_ik b_kj the number of c_ij in its row: its slot.
  *
- * A group of threads takes a row of C, and a few of its lanes a row of B: they insert columns into a hash table. A
- * first pass counts the columns, a second one sorts them and finds the slots by bisection. The slots of a row are in
- * the order of k and then j. */
-#include "gpu/amg/group.h"
+ * A warp takes a row of C with few products, with a lane for each: it compares their columns. Of other rows a group of
+ * threads collects the columns in a hash table. Either finds the rank of each column among those of its row. The
+ * columns go to work space with room for one a product, until the sizes of all rows are known. The slots of a row are
+ * in the order of k and then j. */
+#include "gpu/amg/sets.h"
+#include "gpu/bisect.h"
 #include "gpu/ilu/ilu_cuda.h"
 
 namespace
 {
 
-enum { THREADS = 256, MEASURE = 8 /* lanes that count the products of a row */ };
+enum { THREADS = 256, MEASURE = 8 /* lanes that count the products of a row, or copy its columns */, WARP = 32 };
 
 const char *const what = "a product of matrices";
 
@@ -19,11 +21,12 @@ struct task {
   karst_index *offset; /* [entries of A] products of the row before this entry's: at most the entries of B */
   int64_t *first;      /* [rows + 1] */
   karst_index *start;  /* [rows + 1] of C */
-  karst_index *column; /* [entries of C] */
+  karst_index *column; /* [products] the columns of each row from its first product on */
+  int64_t most;        /* that a row is said to have */
   int width;           /* lanes that share a row of B: a power of two */
 };
 
-/* start[i] and first[i]: the products of row i, at most the entries of B, and 0 behind the last one. */
+/* first[i]: the products of row i, and 0 behind the last one. */
 __global__ void measure(task t)
 {
   using group = karst_amg_group<MEASURE>;
@@ -37,118 +40,187 @@ __global__ void measure(task t)
     if (e < end) t.offset[e] = before + mine;
     before += all;
   }
-  if (group::lane() == 0) t.first[i] = t.start[i] = before;
+  if (group::lane() == 0) t.first[i] = before;
 }
 
-/* Calls f(column, product) for the products of a row, of which first is the first one. */
+/* Rows of the first bin: a warp each. */
+template <typename S> __global__ void __launch_bounds__(THREADS) find_few(task t, S *__restrict__ slot)
+{
+  const int64_t i = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / WARP;
+  if (i >= t.A.rows) return;
+  const int lane = (int)threadIdx.x % WARP;
+  const int64_t first = t.first[i], many = t.first[i + 1] - first;
+  if (lane >= many || karst_amg_bin_of(many) > 0) return;
+  const karst_index begin = t.A.start[i], end = t.A.start[i + 1];
+  const karst_index e = karst_cuda_bisect(begin, end, [&](karst_index at) { return t.offset[at] > lane; }) - 1;
+  const karst_index column = t.B.column[t.B.start[t.A.column[e]] + (lane - t.offset[e])];
+  const unsigned mask = (1u << (int)many) - 1;
+  const bool is_first = (__match_any_sync(mask, column) & ((1u << lane) - 1)) == 0;
+  const unsigned all = __ballot_sync(mask, is_first);
+  int rank = 0;
+  for (unsigned left = all; left != 0; left &= left - 1)
+    rank += __shfl_sync(mask, column, __ffs((int)left) - 1) < column;
+  slot[first + lane] = (S)rank;
+  if (is_first) t.column[first + rank] = column;
+  if (lane == 0) t.start[i] = __popc(all);
+}
+
+/* Calls f(column, product) for the products of a row. A lane finds the row of B of an entry of A, and all lanes of its
+ * warp share these rows. */
 template <int LANES, typename F> __device__ __forceinline__ void each_product(const task &t, karst_index i, F f)
 {
-  const int lane = karst_amg_group<LANES>::lane(), width = min(t.width, (int)LANES);
+  enum { SHARED = LANES < WARP ? LANES : WARP };
+  const unsigned mask = karst_amg_group<LANES>::mask();
+  const int lane = (int)threadIdx.x % SHARED, width = min(t.width, (int)SHARED);
+  const karst_index end = t.A.start[i + 1];
   const int64_t first = t.first[i];
-  for (karst_index e = t.A.start[i] + lane / width; e < t.A.start[i + 1]; e += LANES / width) {
-    const karst_index k = t.A.column[e], begin = t.B.start[k], end = t.B.start[k + 1];
-    const int64_t product = first + t.offset[e];
-    for (karst_index f_at = begin + lane % width; f_at < end; f_at += width)
-      f(t.B.column[f_at], product + (f_at - begin));
+  for (karst_index base = t.A.start[i] + (karst_amg_group<LANES>::lane() - lane); base < end; base += LANES) {
+    karst_index begin = 0, count = 0, offset = 0;
+    if (base + lane < end) {
+      const karst_index k = t.A.column[base + lane];
+      begin = t.B.start[k];
+      count = t.B.start[k + 1] - begin;
+      offset = t.offset[base + lane];
+    }
+    const int many = (int)min((karst_index)SHARED, end - base);
+    for (int from = lane / width; from - lane / width < many; from += SHARED / width) {
+      const karst_index b = __shfl_sync(mask, begin, from, SHARED), c = __shfl_sync(mask, count, from, SHARED);
+      const int64_t product = first + __shfl_sync(mask, offset, from, SHARED);
+      for (karst_index k = lane % width; k < c; k += width) f(t.B.column[b + k], product + k);
+    }
   }
 }
 
-/* start[i]: the columns of row i of C, no longer its products; rows without products keep 0. */
-template <int BIN>
-__global__ void __launch_bounds__(karst_amg_bin<BIN>::THREADS)
-    count_columns(task t, karst_index *memory, karst_index room)
+/* Lists the columns of a table, ascending if they are many. Returns their number. */
+template <int LANES>
+__device__ __forceinline__ karst_index list_columns(const karst_amg_set &set, karst_index *list, karst_index many)
 {
-  enum { LANES = karst_amg_bin<BIN>::LANES };
   using group = karst_amg_group<LANES>;
-  karst_amg_each_row<BIN>(
-      t.A.rows, memory, room, [&](karst_index i) { return min(t.first[i + 1] - t.first[i], (int64_t)t.B.columns); },
-      [&](karst_index i, const karst_amg_set &set) {
-        karst_index count = 0;
-        karst_amg_clear<LANES>(set);
-        each_product<LANES>(t, i, [&](karst_index column, int64_t) { count += karst_amg_insert(set, column); });
-        count = group::sum(count);
-        group::sync();
-        if (group::lane() == 0) t.start[i] = count;
-      });
+  karst_index count = 0, all;
+  for (karst_index base = 0; base < set.slots; base += LANES) {
+    const karst_index column = set.table[base + group::lane()];
+    const karst_index before = group::count_before(column >= 0, &all);
+    if (column >= 0) list[count + before] = column;
+    count += all;
+  }
+  if (count > many) {
+    karst_index padded = 1;
+    while (padded < count) padded *= 2;
+    for (karst_index k = count + group::lane(); k < padded; k += LANES) list[k] = (karst_index)KARST_INDEX_MAX;
+    group::sync();
+    karst_amg_sort<LANES>(list, padded);
+  }
+  group::sync();
+  return count;
 }
 
 template <int BIN, typename S>
 __global__ void __launch_bounds__(karst_amg_bin<BIN>::THREADS)
-    fill_rows(task t, karst_index *memory, karst_index room, S *__restrict__ slot)
+    find_columns(task t, karst_index *memory, karst_index room, S *__restrict__ slot)
 {
-  enum { LANES = karst_amg_bin<BIN>::LANES };
+  enum { LANES = karst_amg_bin<BIN>::LANES, MANY = 128 /* columns, of which more are sorted */ };
   using group = karst_amg_group<LANES>;
   karst_amg_each_row<BIN>(
-      t.A.rows, memory, room, [&](karst_index i) { return (int64_t)(t.start[i + 1] - t.start[i]); },
+      t.A.rows, memory, room, [&](karst_index i) { return min(t.first[i + 1] - t.first[i], t.most); },
       [&](karst_index i, const karst_amg_set &set) {
-        karst_amg_clear<LANES>(set);
         each_product<LANES>(t, i, [&](karst_index column, int64_t) { karst_amg_insert(set, column); });
-        const karst_index count = karst_amg_collect<LANES>(set);
-        for (karst_index k = group::lane(); k < count; k += LANES) t.column[t.start[i] + k] = set.list[k];
-        each_product<LANES>(t, i, [&](karst_index column, int64_t product) {
-          slot[product] = (S)karst_amg_find(set.list, count, column);
-        });
+      },
+      [&](karst_index i, const karst_amg_set &set) {
+        karst_index *const list = set.work, *const number = set.work + set.slots;
+        const karst_index count = list_columns<LANES>(set, list, MANY);
+        for (karst_index k = group::lane(); k < count; k += LANES) {
+          const karst_index column = list[k];
+          karst_index rank = count > MANY ? k : 0;
+          for (karst_index q = 0; q < count && count <= MANY; q++) rank += list[q] < column;
+          t.column[t.first[i] + rank] = column;
+          number[karst_amg_find(set, column)] = rank;
+        }
         group::sync();
+        each_product<LANES>(
+            t, i, [&](karst_index column, int64_t product) { slot[product] = (S)number[karst_amg_find(set, column)]; });
+        if (group::lane() == 0) t.start[i] = count;
       });
 }
 
-template <typename S> void launch_fill(karst_context *context, const task &t, const karst_amg_sets &sets, void *slot)
+template <typename S> void launch_find(karst_context *context, const task &t, const karst_amg_sets &sets, void *slot)
 {
+  cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_amg_each_bin(&sets, [&](auto bin) {
-    fill_rows<bin.value>
-        <<<sets.blocks[bin.value], karst_amg_bin<bin.value>::THREADS, 0, karst_cuda_of(context)->stream>>>(
-            t, sets.memory, sets.room, static_cast<S *>(slot));
+    if constexpr (bin.value == 0)
+      find_few<<<karst_cuda_grid(t.A.rows * (int64_t)WARP, THREADS), THREADS, 0, stream>>>(t, static_cast<S *>(slot));
+    else
+      find_columns<bin.value><<<sets.blocks[bin.value], karst_amg_bin<bin.value>::THREADS, 0, stream>>>(
+          t, sets.memory, sets.room, static_cast<S *>(slot));
   });
 }
 
-/* Sets start from the sizes of the rows, takes the memory of C, and fills it. */
-karst_status fill(karst_context *context, const karst_amg *amg, task &t, karst_amg_product *product)
+/* Takes the memory of the slots, and finds them, the columns, and the size of each row in start; waits. */
+karst_status find(karst_context *context, const karst_amg *amg, const task &t, const karst_amg_sets &sets,
+                  karst_amg_product *product)
+{
+  karst_amg_tally tally;
+  karst_status status =
+      karst_amg_take_bytes_cuda(context, amg, product->products * product->slot_size + 1, what, &product->slot);
+  if (status) return status;
+  if (product->slot_size == 1)
+    launch_find<uint8_t>(context, t, sets, product->slot);
+  else if (product->slot_size == 2)
+    launch_find<uint16_t>(context, t, sets, product->slot);
+  else
+    launch_find<uint32_t>(context, t, sets, product->slot);
+  status = karst_amg_add_up_cuda(context, t.A.rows, t.start, INT64_MAX, &tally);
+  product->C.entries = (int64_t)tally.sum;
+  product->C.longest = (karst_index)tally.longest;
+  return status;
+}
+
+/* Copies the columns of each row. */
+__global__ void pack(task t, karst_index *__restrict__ column)
+{
+  const int64_t i = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / MEASURE;
+  if (i >= t.A.rows) return;
+  const karst_index begin = t.start[i], count = t.start[i + 1] - begin;
+  for (karst_index k = (int)threadIdx.x % MEASURE; k < count; k += MEASURE)
+    column[begin + k] = t.column[t.first[i] + k];
+}
+
+/* Finds slots of one byte, and again larger ones if they do not suffice. Then sums start, and makes C. */
+karst_status fill(karst_context *context, const karst_amg *amg, const task &t, const karst_amg_sets &sets,
+                  karst_amg_product *product)
 {
   enum { BYTE = 256, WORD = 65536 };
   karst_amg_matrix *C = &product->C;
-  karst_amg_tally tally;
-  karst_amg_sets sets = {};
-  karst_status status = karst_amg_add_up_cuda(context, C->rows, t.start, C->columns, &tally);
-  if (status) return status;
-  C->entries = (int64_t)tally.sum;
-  C->longest = (karst_index)tally.longest;
-  product->slot_size = C->longest <= BYTE ? 1 : C->longest <= WORD ? 2 : 4;
-  status = karst_amg_take_entries_cuda(context, amg, what, C);
-  t.column = C->column;
+  product->slot_size = 1;
+  karst_status status = find(context, amg, t, sets, product);
+  if (!status && C->longest > BYTE) {
+    karst_cuda_work_release(context, product->slot);
+    product->slot = NULL;
+    product->slot_size = C->longest <= WORD ? 2 : 4;
+    status = find(context, amg, t, sets, product);
+  }
+  if (!status) status = karst_amg_take_entries_cuda(context, amg, what, C);
   if (!status) status = karst_ilu_sum_indices_cuda(context, (int64_t)C->rows + 1, C->row_start);
   if (!status)
-    status = karst_amg_take_bytes_cuda(context, amg, product->products * product->slot_size + 1, what, &product->slot);
-  if (!status) status = karst_amg_take_sets_cuda(context, C->rows, &tally, &sets);
-  if (status) return status;
-  if (product->slot_size == 1)
-    launch_fill<uint8_t>(context, t, sets, product->slot);
-  else if (product->slot_size == 2)
-    launch_fill<uint16_t>(context, t, sets, product->slot);
-  else
-    launch_fill<uint32_t>(context, t, sets, product->slot);
-  karst_cuda_work_release(context, sets.memory);
-  return KARST_SUCCESS;
+    pack<<<karst_cuda_grid((int64_t)C->rows * MEASURE, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(
+        t, C->column);
+  return status;
 }
 
-/* Counts the products, and the columns of each row in start. */
-karst_status count(karst_context *context, const task &t, karst_amg_product *product)
+/* Counts the products of each row; waits. */
+karst_status count(karst_context *context, task &t, karst_amg_sets *sets, karst_amg_product *product)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const int64_t rows = t.A.rows;
   karst_amg_tally tally;
-  karst_amg_sets sets = {};
+  t.most = max((int64_t)t.B.columns, (int64_t)karst_amg_bin<0>::SLOTS); /* so that the first bin has few products */
+  cudaMemsetAsync(t.start, 0, (size_t)(rows + 1) * sizeof *t.start, stream);
   measure<<<karst_cuda_grid((rows + 1) * MEASURE, THREADS), THREADS, 0, stream>>>(t);
-  karst_status status = karst_amg_add_up_cuda(context, t.A.rows, t.start, t.B.columns, &tally);
+  karst_status status = karst_amg_add_up_cuda(context, t.A.rows, t.first, t.most, &tally);
   if (!status) status = karst_ilu_sum_offsets_cuda(context, rows + 1, t.first);
-  if (!status) status = karst_amg_take_sets_cuda(context, t.A.rows, &tally, &sets);
   if (status) return status;
   product->products = (int64_t)tally.sum;
-  karst_amg_each_bin(&sets, [&](auto bin) {
-    count_columns<bin.value>
-        <<<sets.blocks[bin.value], karst_amg_bin<bin.value>::THREADS, 0, stream>>>(t, sets.memory, sets.room);
-  });
-  karst_cuda_work_release(context, sets.memory);
-  return KARST_SUCCESS;
+  status = karst_cuda_take_work(context, product->products, what, &t.column);
+  return status ? status : karst_amg_take_sets_cuda(context, t.A.rows, &tally, sets);
 }
 
 } // namespace
@@ -158,6 +230,7 @@ karst_status karst_amg_plan_product_cuda(karst_context *context, const karst_amg
 {
   const int64_t rows = A->rows;
   task t = {{A->rows, A->columns, A->row_start, A->column}, {B->rows, B->columns, B->row_start, B->column}};
+  karst_amg_sets sets = {};
   product->C.rows = A->rows;
   product->C.columns = B->columns;
   t.width = karst_amg_lanes(B->entries, B->rows, 4, 32);
@@ -166,8 +239,8 @@ karst_status karst_amg_plan_product_cuda(karst_context *context, const karst_amg
   t.start = product->C.row_start;
   t.first = product->first;
   if (!status) status = karst_cuda_take_work(context, A->entries, what, &t.offset);
-  if (!status) status = count(context, t, product);
-  if (!status) status = fill(context, amg, t, product);
-  karst_cuda_work_release(context, t.offset);
+  if (!status) status = count(context, t, &sets, product);
+  if (!status) status = fill(context, amg, t, sets, product);
+  karst_cuda_work_release(context, t.offset, t.column, sets.memory);
   return status;
 }

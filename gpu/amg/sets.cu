@@ -1,5 +1,5 @@
-/* sets.cu - bins of rows, thread blocks and memory of the long rows, for kernels that collect columns in sets. */
-#include "gpu/amg/group.h"
+/* sets.cu - bins of rows, thread blocks and memory of the longest rows, for kernels that collect columns in sets. */
+#include "gpu/amg/sets.h"
 
 namespace
 {
@@ -61,12 +61,17 @@ karst_status karst_amg_take_sets_cuda(karst_context *context, karst_index rows, 
   *sets = {};
   for (int bin = 0; bin < LAST; bin++) sets->blocks[bin] = tally->bin[bin] > 0 ? (unsigned)lesser(all[bin], most) : 0;
   if (tally->bin[LAST] == 0) return KARST_SUCCESS;
-  while (room < (int64_t)tally->longest) room *= 2;
+  while (room <= (int64_t)tally->longest) room *= 2;
   if (room > KARST_INDEX_MAX / 4)
     return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "a row of the next level may have %llu entries",
                       tally->longest);
-  most = lesser(all[LAST], 3 * room < MOST ? lesser(most, MOST / (3 * room)) : 1);
+  if (tally->longest >= karst_amg_bin<LAST>::MOST)
+    most = lesser(most, 3 * room < MOST ? MOST / (3 * room) : 1);
+  else
+    room = 0;
   sets->room = (karst_index)room;
-  sets->blocks[LAST] = (unsigned)most;
-  return karst_cuda_take_work(context, 3 * room * most, "the columns of long rows", &sets->memory);
+  sets->blocks[LAST] = (unsigned)lesser(all[LAST], most);
+  return room == 0
+             ? KARST_SUCCESS
+             : karst_cuda_take_work(context, 3 * room * sets->blocks[LAST], "the columns of long rows", &sets->memory);
 }
