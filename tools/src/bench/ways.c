@@ -31,7 +31,13 @@ int bench_option_set(karst_context *context, karst_options *options, const char 
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;
 }
 
-bool bench_has_level(const karst_options *options) { return karst_options_used(options, "level"); }
+bool bench_has_level(const karst_options *options)
+{
+  const char *precond;
+  if (karst_options_get(options, "precond", &precond) || strcmp(precond, "auto") == 0)
+    return false; /* it chooses one */
+  return karst_options_used(options, "level");
+}
 
 /* Finds the devices that a preconditioner and its style, which may be "", are for. */
 static void find_devices(const char *precond, const char *style, bench_way *way)
