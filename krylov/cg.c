@@ -224,6 +224,7 @@ const struct karst_krylov_ops karst_krylov_cg = {
     .help = "conjugate gradients, for symmetric positive definite matrices",
     .reduces = true,
     .short_recurrences = true,
+    .symmetric = true,
     .options = rows,
     .settings = sizeof(struct settings),
     .need = {.vectors = VECTORS, .scalars = SCALARS, .host = HOST},

@@ -331,6 +331,7 @@ const struct karst_precond_ops karst_precond_cpr = {
     .options = rows,
     .settings = sizeof(struct settings),
     .order = KARST_ORDER_ANY,
+    .automatic = KARST_AUTO_ABOVE,
     .fetches = true, /* each stage does */
     .shares_matrix = true,
     .setup = setup,

@@ -40,6 +40,7 @@ struct karst_krylov_ops {
   bool reduces;                       /* accepts the system that a preconditioner's reduction leaves */
   bool applies_twice;                 /* an iteration takes two products and two applications of M */
   bool short_recurrences;             /* never restarts */
+  bool symmetric;                     /* A and M must be symmetric and positive definite */
   bool breaks_down;                   /* may break down if M is nearly A^-1, and no other driver then continues */
   const karst_option *const *options; /* lists of rows, NULL after the last; or NULL */
   size_t settings;                    /* bytes that the rows fill */

@@ -49,7 +49,8 @@ typedef enum karst_auto_place {
   KARST_AUTO_ALONE,   /* on a ladder of its own, for symmetric diffusion on a two-dimensional grid */
   KARST_AUTO_BELOW,   /* below ILU(0) */
   KARST_AUTO_LEVEL_0, /* in place of ILU(0) */
-  KARST_AUTO_LEVELS   /* at each level of its option level */
+  KARST_AUTO_LEVELS,  /* at each level of its option level */
+  KARST_AUTO_ABOVE    /* above the levels, for an elliptic equation, alone or among others */
 } karst_auto_place;
 
 struct karst_precond_ops {

@@ -271,6 +271,7 @@ const struct karst_precond_ops karst_precond_amg = {
     .options = rows,
     .settings = sizeof(karst_amg_settings),
     .order = KARST_ORDER_ANY,
+    .automatic = KARST_AUTO_ABOVE,
     .fetches = true, /* the levels are made where the matrix is */
     .setup = setup,
     .choose = choose,

@@ -10,7 +10,7 @@
 #include "solver/methods.h"
 #include "solver/system.h"
 
-enum { KARST_AUTO_RUNGS = 8 };
+enum { KARST_AUTO_RUNGS = 9 };
 
 typedef struct karst_auto_rung {
   const struct karst_precond_ops *precond;
@@ -31,7 +31,9 @@ typedef struct karst_auto_freedom {
   bool level;      /* the option level is not given */
   int given_level; /* its value if it is given */
   bool grid;       /* precond, and the rows stay in the order of the grid */
-  bool rrb;        /* there is no scaling, one part, and a driver that rrb does not break */
+  bool whole;      /* there is no scaling, and one part */
+  bool rrb;        /* whole, and a driver that rrb does not break */
+  bool symmetric;  /* the driver needs a symmetric preconditioner */
   bool recurs;     /* many iterations cost the driver no restart */
   bool tiles;      /* the rows may be ordered by tiles */
   bool by_tiles;   /* the options ask for sweeps by tiles */

@@ -5,6 +5,7 @@
 
 #include "lib/backend/backend.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +56,9 @@ static karst_auto_freedom find_freedom(const karst_options *given)
   const struct karst_krylov_ops *driver = karst_krylov_table[chosen.solver];
   freedom.recurs = driver->short_recurrences;
   freedom.grid = freedom.precond && !karst_ordering_table[chosen.ordering]->compute;
-  freedom.rrb = chosen.scale == KARST_SCALE_NONE && chosen.parts == 1 && !driver->breaks_down;
+  freedom.symmetric = driver->symmetric;
+  freedom.whole = chosen.scale == KARST_SCALE_NONE && chosen.parts == 1;
+  freedom.rrb = freedom.whole && !driver->breaks_down;
   return freedom;
 }
 
@@ -119,6 +122,8 @@ static bool may_choose(const karst_auto_freedom *freedom, const struct karst_pre
   case KARST_AUTO_BELOW:
   case KARST_AUTO_LEVEL_0:
     return freedom->precond && (freedom->grid || !precond->needs_grid);
+  case KARST_AUTO_ABOVE:
+    return freedom->precond && freedom->whole && !(freedom->symmetric && precond->sums_equations);
   case KARST_AUTO_LEVELS:
     break;
   }
@@ -129,6 +134,7 @@ static bool may_choose(const karst_auto_freedom *freedom, const struct karst_pre
 static int find_height(const karst_auto_rung *rung)
 {
   if (rung->precond->automatic == KARST_AUTO_LEVELS) return rung->level;
+  if (rung->precond->automatic == KARST_AUTO_ABOVE) return INT_MAX;
   return rung->precond->automatic == KARST_AUTO_LEVEL_0 ? 0 : -1;
 }
 

@@ -31,7 +31,8 @@
  *
  * In every state in which the best rung is in use, a solve that takes many times the usual iterations is broken off.
  * The rung above continues from its x and becomes the best one. The state is then COMPARING, and the former best rung
- * has the first trial. */
+ * has the first trial. Multigrid at the top has failed if it takes half of the allowed iterations and has not
+ * converged before: the rung below continues. */
 #include "solver/auto/auto.h"
 
 #include "lib/base/number.h"
@@ -73,6 +74,12 @@ static const char *describe(const karst_auto *choice, int i, char text[WORDS])
   else
     snprintf(text, WORDS, "%s", rung->precond->name);
   return text;
+}
+
+/* Whether the rung in use is multigrid. The way back to it takes a new hierarchy, so it is left only if it fails. */
+static bool is_multigrid(const karst_auto *choice)
+{
+  return choice->ladder.rung[choice->at].precond->automatic == KARST_AUTO_ABOVE;
 }
 
 /* Returns by how many decimal digits the norm that judges the driver has fallen. */
@@ -225,7 +232,6 @@ static void climb(karst_auto *choice)
   char text[WORDS];
   const int above = find_above(choice, choice->best), former = choice->best;
   snprintf(choice->reason, sizeof choice->reason, "%s took too many iterations", describe(choice, choice->best, text));
-  if (above < 0) return;
   choice->at = above;
   set_best(choice, above);
   choice->usual = choice->bytes = 0;
@@ -251,6 +257,8 @@ int karst_auto_allow(const karst_auto *choice, const karst_auto_sample *sample, 
     worth = (choice->bytes - karst_auto_update_bytes(sample)) / karst_auto_iteration_bytes(sample);
   else if (choice->at == choice->best && find_above(choice, choice->best) >= 0)
     worth = choice->usual > 0 ? PATIENCE * choice->usual : floor(most / 2.0);
+  else if (choice->at == choice->best && is_multigrid(choice) && !choice->converged[choice->best])
+    worth = floor(most / 2.0);
   return (int)fmin(most, fmax(scale * worth, LEAST));
 }
 
@@ -265,9 +273,10 @@ static bool go_on(karst_auto *choice, bool broken_off)
   } else if (choice->state == KARST_AUTO_FALLBACK) {
     choice->at = find_replacement(choice);
     if (choice->at == choice->best) choice->state = KARST_AUTO_ON_PROBATION;
-  } else if (broken_off) {
+  } else if (broken_off && find_above(choice, choice->best) >= 0) {
     climb(choice);
   } else {
+    if (broken_off) count_failure(choice);
     replace_best(choice);
   }
   choice->due = choice->at != before && !isinf(choice->cost[choice->at]);
@@ -329,7 +338,8 @@ static void learn(karst_auto *choice, const karst_auto_sample *sample)
   set_best(choice, choice->at);
   if (compares) choice->state = KARST_AUTO_COMPARING;
   choice->bytes = karst_auto_update_bytes(sample) + iterations * karst_auto_iteration_bytes(sample);
-  choice->step = cost - update > update ? 1 : iterations <= few_iterations ? -1 : 0;
+  const bool below = iterations <= few_iterations && !is_multigrid(choice);
+  choice->step = cost - update > update ? 1 : below ? -1 : 0;
   follow_iterations(choice, iterations * choice->digits / digits);
 }
 
@@ -425,8 +435,9 @@ bool karst_auto_refuse(karst_auto *choice)
     choice->after_failure = true;
     return true;
   }
-  const bool alone = rung->precond->automatic == KARST_AUTO_ALONE;
-  if (choice->ladder.climbs && !alone) return false; /* every other rung would fail for the same reason */
+  const karst_auto_place place = rung->precond->automatic;
+  const bool other = place == KARST_AUTO_ALONE || place == KARST_AUTO_ABOVE;
+  if (choice->ladder.climbs && !other) return false; /* every other rung would fail for the same reason */
   const int before = choice->at;
   count_failure(choice);
   karst_auto_advance(choice);

@@ -19,6 +19,12 @@
 enum { HIGHEST_LEVEL = 5, LARGE_BLOCK = 4 };
 enum { FEW = 1500, MANY = 8000 }; /* block rows */
 
+/* The block rows from which multigrid is faster than levels of fill, as measured (doc/benchmarks.md). On one core the
+ * set-up of multigrid alone takes as long as several solves, so with fewer rows than AMG_FIRST, or AMG_FIRST_UNEVEN if
+ * diagonals differ much, it is only a choice for updates. */
+enum { CPR_FIRST = 2000, AMG_TRIED = 30000, AMG_FIRST = 3000000, AMG_FIRST_UNEVEN = 100000 };
+enum { MULTIGRID_ON_DEVICE = 20000 };
+
 /* The growth is below FLAT in two dimensions. From CUBIC on a grid has three dimensions or couples to its corners. From
  * DENSE on some rows are much longer than others. */
 #define FLAT 1.5
@@ -106,6 +112,18 @@ static struct rule choose_on_device(const struct subject *s)
   return rule;
 }
 
+/* Returns multigrid for an elliptic equation, of a matrix or of the pressures in its blocks, or NULL. Scaled rows spoil
+ * the sums of multigrid, and cpr is not symmetric. */
+static const struct karst_precond_ops *find_multigrid(const struct subject *s, bool host)
+{
+  const karst_auto_freedom *freedom = s->freedom;
+  const bool alone = s->A->block_size == 1;
+  const karst_index least = host ? (alone ? AMG_TRIED : CPR_FIRST) : MULTIGRID_ON_DEVICE;
+  if (!freedom->precond || !freedom->whole || s->look.elliptic < 0 || s->A->block_rows < least) return NULL;
+  if (alone) return s->look.dominated && s->look.growth < DENSE ? &karst_precond_amg : NULL;
+  return freedom->symmetric ? NULL : &karst_precond_cpr;
+}
+
 static void add(karst_auto_ladder *ladder, const struct karst_precond_ops *precond, int level, const char *ordering)
 {
   ladder->rung[ladder->count++] = (karst_auto_rung){precond, ordering, level};
@@ -119,10 +137,28 @@ static void make_rrb(karst_auto_ladder *ladder)
   snprintf(ladder->reason, sizeof ladder->reason, "symmetric diffusion on a grid of two dimensions");
 }
 
-/* The ladder from block Jacobi to the highest level. If block Jacobi is chosen, the next rung is the rule's level. */
-static void make_levels(const struct subject *s, const struct rule *rule, karst_auto_ladder *ladder)
+/* Adds multigrid as the top of the ladder, and begins there with enough rows. */
+static void add_multigrid(const struct subject *s, const struct karst_precond_ops *multigrid, bool host,
+                          karst_auto_ladder *ladder)
+{
+  const bool alone = multigrid == &karst_precond_amg;
+  add(ladder, multigrid, -1, "natural");
+  if (host && alone && s->A->block_rows < (s->look.uneven ? AMG_FIRST_UNEVEN : AMG_FIRST)) return;
+  ladder->start = ladder->count - 1;
+  if (alone)
+    snprintf(ladder->reason, sizeof ladder->reason, "an elliptic equation of many rows");
+  else
+    snprintf(ladder->reason, sizeof ladder->reason, "unknown %d of a block is a pressure, with an elliptic equation",
+             s->look.elliptic);
+}
+
+/* The ladder from block Jacobi to the highest level, or to the rule's level and multigrid. If block Jacobi is chosen,
+ * the next rung is the rule's level. */
+static void make_levels(const struct subject *s, const struct rule *rule, bool host, karst_auto_ladder *ladder)
 {
   const bool jacobi = rule->precond == &karst_precond_jacobi;
+  const struct karst_precond_ops *multigrid = find_multigrid(s, host);
+  const int highest = multigrid ? rule->level : HIGHEST_LEVEL;
   ladder->climbs = true;
   if (!s->freedom->level) {
     add(ladder, &karst_precond_iluk, -1, rule->ordering);
@@ -130,7 +166,7 @@ static void make_levels(const struct subject *s, const struct rule *rule, karst_
     return;
   }
   if (s->freedom->precond) add(ladder, &karst_precond_jacobi, -1, "natural");
-  for (int level = jacobi ? rule->level : 0; level <= HIGHEST_LEVEL; level++) {
+  for (int level = jacobi ? rule->level : 0; level <= highest; level++) {
     const bool other = level == 0 && rule->precond->automatic == KARST_AUTO_LEVEL_0;
     if (level == rule->level && !jacobi) ladder->start = ladder->count;
     add(ladder, other ? rule->precond : &karst_precond_iluk, other ? -1 : level, rule->ordering);
@@ -140,17 +176,24 @@ static void make_levels(const struct subject *s, const struct rule *rule, karst_
   else
     karst_print(ladder->reason, sizeof ladder->reason, "ILU(1) has %.2f times the entries of A: %s", s->look.growth,
                 rule->because);
+  if (multigrid) add_multigrid(s, multigrid, host, ladder);
 }
 
-/* Replaces natural order by tiles for iluk on a GPU if its lowest level is then faster; higher levels have still more
- * level sets. */
+/* Whether tiles may speed up the sweeps of a rung: those of iluk, alone or as a stage. */
+static bool may_have_tiles(const karst_auto_rung *rung)
+{
+  return rung->precond == &karst_precond_iluk || rung->precond == &karst_precond_cpr;
+}
+
+/* Replaces natural order by tiles on a GPU for the rungs with sweeps if the lowest of them is then faster; higher levels
+ * have still more level sets. */
 static karst_status choose_tiles(const karst_matrix *A, const karst_machine *machine, const karst_auto_freedom *freedom,
                                  karst_auto_ladder *ladder)
 {
   char reason[KARST_REPORT_TEXT];
   bool pay = freedom->by_tiles;
   int lowest = 0;
-  while (lowest < ladder->count && ladder->rung[lowest].precond != &karst_precond_iluk) lowest++;
+  while (lowest < ladder->count && !may_have_tiles(&ladder->rung[lowest])) lowest++;
   if (lowest == ladder->count) return KARST_SUCCESS;
   const karst_auto_rung *rung = &ladder->rung[lowest];
   if (!pay && !machine->host && freedom->tiles && strcmp(rung->ordering, "natural") == 0) {
@@ -160,7 +203,8 @@ static karst_status choose_tiles(const karst_matrix *A, const karst_machine *mac
         karst_order_tiles_pay(A, machine, distance, freedom->tile_size, freedom->level_sets, &pay, reason);
     if (status) return status;
   }
-  for (int i = lowest; pay && i < ladder->count; i++) ladder->rung[i].ordering = "tiles";
+  for (int i = lowest; pay && i < ladder->count; i++)
+    if (may_have_tiles(&ladder->rung[i])) ladder->rung[i].ordering = "tiles";
   if (freedom->by_tiles) snprintf(ladder->reason, sizeof ladder->reason, "trisolve tiles asks for tiles");
   return KARST_SUCCESS;
 }
@@ -177,6 +221,6 @@ karst_status karst_auto_rules(const karst_matrix *A, const karst_machine *machin
     return KARST_SUCCESS;
   }
   const struct rule rule = machine->host ? choose_on_host(&s) : choose_on_device(&s);
-  make_levels(&s, &rule, ladder);
+  make_levels(&s, &rule, machine->host, ladder);
   return choose_tiles(A, machine, freedom, ladder);
 }
