@@ -71,6 +71,7 @@ static void count(karst_precond *p)
   const int64_t cells = p->A->block_rows, vectors = karst_matrix_rows(p->A) + 2 * cells;
   const int64_t own = state->cpr.memory + (p->A->blocks + vectors) * (int64_t)sizeof(double);
   karst_stages_count(p, state->stage, own);
+  p->traffic.update = karst_traffic_of(2 * karst_entries(p->A) + p->A->blocks, 2 * p->A->blocks);
   p->traffic.apply = karst_traffic_of(3 * vectors, p->A->blocks + cells) +
                      (double)p->A->blocks * p->A->block_size * (double)sizeof *state->cpr.column;
 }

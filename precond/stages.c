@@ -60,6 +60,8 @@ void karst_stages_count(karst_precond *p, karst_precond *const stage[KARST_STAGE
 {
   p->factor_entries = 0;
   p->memory = own;
+  p->stage = stage;
+  p->stages = KARST_STAGES;
   for (int i = 0; i < KARST_STAGES; i++) {
     p->factor_entries += stage[i]->factor_entries;
     p->memory += stage[i]->memory;

@@ -19,7 +19,7 @@ karst_status karst_stage_make(karst_precond *p, int i, const karst_options *opti
 karst_status karst_stage_choose(karst_precond *p, karst_precond *stage);
 karst_status karst_stage_update(karst_precond *p, int i, karst_precond *stage);
 
-/* Sets the entries and the memory of p to the sums over its stages and own bytes. A registered stage may allocate in
+/* Gives p its stages, and sets its entries and memory to the sums over them and own bytes. A registered stage may allocate in
  * its first update. */
 void karst_stages_count(karst_precond *p, karst_precond *const stage[KARST_STAGES], int64_t own);
 

@@ -101,8 +101,8 @@ struct karst_precond_ops {
   const struct karst_reduction *reduction; /* NULL: no exact elimination */
 };
 
-/* Bytes that the operations of a preconditioner move at least, for a profile: each value read or written counts once,
- * without the operations of the backend that they call; 0: unknown. */
+/* Bytes that the operations of a preconditioner move at least, for profiles and predictions: each value read or written
+ * counts once, without the operations of the backend and of the stages that they call; 0: unknown. */
 typedef struct karst_traffic {
   double update, apply;
   double apply_reduced, multiply_reduced; /* of its reduction */
@@ -134,8 +134,10 @@ struct karst_precond {
   bool calls_registered; /* set by setup: an apply calls a registered method, which may wait or fail */
   karst_reason reason;   /* after update KARST_SOUND, _SINGULAR_BLOCK, _NOT_FINITE or _INDEFINITE_PRECOND */
   karst_index block_row;
-  char explanation[160];            /* what update adds about its reason, such as a node of the grid; "" if nothing */
-  karst_precond_analysis *analysis; /* from ops->analyse, or given; NULL: no analysis; counted as a holder */
+  char explanation[160];              /* what update adds about its reason, such as a node of the grid; "" if nothing */
+  karst_precond_analysis *analysis;   /* from ops->analyse, or given; NULL: no analysis; counted as a holder */
+  struct karst_precond *const *stage; /* [stages] those inside it, which destroy releases */
+  int stages;
   int64_t factor_entries;
   int64_t memory;        /* bytes held */
   karst_traffic traffic; /* setup sets these two */

@@ -106,7 +106,7 @@ static karst_status choose(karst_precond *p)
   const karst_amg_sums sums = karst_amg_add_up(&state->amg);
   p->factor_entries = sums.entries;
   p->memory = sums.memory;
-  p->traffic.apply = sums.traffic;
+  p->traffic = (karst_traffic){.update = (double)sums.memory, .apply = sums.traffic};
   state->fresh = true;
   state->updates = 0;
   state->reference = -1;

@@ -1,7 +1,9 @@
 /* test_auto_multigrid.c - auto with multigrid: which systems get amg or cpr, which options rule them out, and what
  * follows if cpr fails. */
 #include "solver/auto/auto.h"
+#include "solver/auto/cost.h"
 #include "solver/auto/look.h"
+#include "solver/solver.h"
 #include "tests/support/auto_steps.h"
 #include "tests/support/machines.h"
 
@@ -180,6 +182,28 @@ static void test_failure(void)
   karst_context_destroy(context);
 }
 
+/* The bytes of a method with stages are more than those of a stage. */
+static void test_costs(void)
+{
+  karst_context *context = tap_context();
+  struct problem p = problem_from(context, flow, 0, 1);
+  double update[2], iteration[2];
+  for (int i = 0; i < 2; i++) {
+    karst_solver *solver = solver_from(context, PAIRS("precond", i ? "cpr" : "iluk", "solver", "bicgstab"));
+    tap_need(context, karst_solver_setup(solver, p.A), "set-up");
+    const karst_auto_sample sample = {.A = solver->system.matrix, .first = solver->krylov};
+    update[i] = karst_auto_update_bytes(&sample);
+    iteration[i] = karst_auto_iteration_bytes(&sample);
+    karst_solver_destroy(solver);
+  }
+  tap_ok(update[1] > update[0] && update[1] < 6 * update[0], "an update of cpr costs %.2f of its second stage alone",
+         update[1] / update[0]);
+  tap_ok(iteration[1] > iteration[0] && iteration[1] < 3 * iteration[0], "and an iteration %.2f",
+         iteration[1] / iteration[0]);
+  problem_destroy(&p);
+  karst_context_destroy(context);
+}
+
 int main(void)
 {
   tap_each_device(test_unknowns, "unknowns");
@@ -188,5 +212,6 @@ int main(void)
   test_options();
   test_stays();
   test_failure();
+  test_costs();
   return tap_done();
 }
