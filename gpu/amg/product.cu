@@ -26,7 +26,7 @@ struct task {
   int width;           /* lanes that share a row of B: a power of two */
 };
 
-/* first[i]: the products of row i, and 0 behind the last one. */
+/* start[i] and first[i]: the products of row i, at most the entries of B, and 0 behind the last one. */
 __global__ void measure(task t)
 {
   using group = karst_amg_group<MEASURE>;
@@ -40,7 +40,7 @@ __global__ void measure(task t)
     if (e < end) t.offset[e] = before + mine;
     before += all;
   }
-  if (group::lane() == 0) t.first[i] = before;
+  if (group::lane() == 0) t.first[i] = t.start[i] = before;
 }
 
 /* Rows of the first bin: a warp each. */
@@ -168,7 +168,7 @@ karst_status find(karst_context *context, const karst_amg *amg, const task &t, c
     launch_find<uint16_t>(context, t, sets, product->slot);
   else
     launch_find<uint32_t>(context, t, sets, product->slot);
-  status = karst_amg_add_up_cuda(context, t.A.rows, t.start, INT64_MAX, &tally);
+  status = karst_amg_add_up_cuda(context, t.A.rows, t.start, t.B.columns, &tally);
   product->C.entries = (int64_t)tally.sum;
   product->C.longest = (karst_index)tally.longest;
   return status;
@@ -213,9 +213,8 @@ karst_status count(karst_context *context, task &t, karst_amg_sets *sets, karst_
   const int64_t rows = t.A.rows;
   karst_amg_tally tally;
   t.most = max((int64_t)t.B.columns, (int64_t)karst_amg_bin<0>::SLOTS); /* so that the first bin has few products */
-  cudaMemsetAsync(t.start, 0, (size_t)(rows + 1) * sizeof *t.start, stream);
   measure<<<karst_cuda_grid((rows + 1) * MEASURE, THREADS), THREADS, 0, stream>>>(t);
-  karst_status status = karst_amg_add_up_cuda(context, t.A.rows, t.first, t.most, &tally);
+  karst_status status = karst_amg_add_up_cuda(context, t.A.rows, t.start, (karst_index)t.most, &tally);
   if (!status) status = karst_ilu_sum_offsets_cuda(context, rows + 1, t.first);
   if (status) return status;
   product->products = (int64_t)tally.sum;
