@@ -13,9 +13,10 @@ enum { DIAGONALS = 16 };
 enum { MOST_VALUES = 3 << 19 }; /* values that are looked at, plus one row: a dense row has millions */
 enum { UNKNOWNS = 16 };         /* of a block, whose couplings are looked at */
 
-/* The least mean coupling of an elliptic equation, and the most that another unknown of the block may have of it. On
- * systems of simulators pressures have 0.58 to 0.95, and others at most 0.05. */
-static const double least_coupling = 0.3, most_beside = 0.5;
+/* The least mean coupling of an elliptic equation of one unknown, and of pressures in blocks, which short time steps
+ * weaken; and the most that another unknown may have of it. In sequences of simulators pressures have 0.15 to 0.95, and
+ * others at most 0.07 of that. */
+static const double least_alone = 0.3, least_in_blocks = 0.05, most_beside = 0.25;
 
 static const char what[] = "the choice of methods";
 
@@ -239,7 +240,8 @@ static karst_status look_at_couplings(const karst_matrix *A, const struct sample
     if (coupling[q] > coupling[best]) best = q;
   for (int q = 0; q < unknowns; q++)
     if (q != best) next = fmax(next, coupling[q]);
-  if (coupling[best] >= least_coupling * sample->rows && next <= most_beside * coupling[best]) look->elliptic = best;
+  if (coupling[best] >= (b == 1 ? least_alone : least_in_blocks) * sample->rows && next <= most_beside * coupling[best])
+    look->elliptic = best;
   karst_release(A->context, inverses.pivot);
   karst_release(A->context, inverses.here);
   return status;

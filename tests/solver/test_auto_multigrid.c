@@ -36,10 +36,10 @@ static void test_unknowns(karst_context *context)
   static const struct {
     const char *spec;
     int block, turn, unknown;
-  } expected[] = {{"blackoil:9x8x7", 0, 0, 0},     {"blackoil:9x8x7", 0, 1, 1},  {"blackoil:9x8x7,dt=100", 0, 2, 2},
-                  {"deadoil:9x8x7", 0, 1, 1},      {"poisson3d:9x8x7", 0, 0, 0}, {"poisson3d:9x8x7", 2, 0, -1},
-                  {"convdiff:9x8x7", 0, 0, -1},    {"ns3d:6x6x6", 4, 0, -1},     {"poisson3d:1x1x1", 0, 0, -1},
-                  {"discontinuous:9x8x7", 0, 0, 0}};
+  } expected[] = {{"blackoil:9x8x7,dt=0.00001", 0, 0, 0}, {"blackoil:9x8x7", 0, 0, 0},     {"blackoil:9x8x7", 0, 1, 1},
+                  {"blackoil:9x8x7,dt=100", 0, 2, 2},     {"deadoil:9x8x7", 0, 1, 1},      {"poisson3d:9x8x7", 0, 0, 0},
+                  {"poisson3d:9x8x7", 2, 0, -1},          {"convdiff:9x8x7", 0, 0, -1},    {"ns3d:6x6x6", 4, 0, -1},
+                  {"poisson3d:1x1x1", 0, 0, -1},          {"discontinuous:9x8x7", 0, 0, 0}};
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
     karst_matrix *A = matrix_from(context, expected[i].spec, expected[i].block);
     karst_auto_look look;
