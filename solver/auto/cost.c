@@ -5,7 +5,7 @@
 
 /* An update takes as long as moving its least bytes several times: a factorization FACTOR times and once more for each
  * LONGER blocks of a row of its factors, the sparse products of multigrid PRODUCTS times, the weights of cpr WEIGHTS
- * times. Measured on one core on 14 systems, as times of an iteration: within 1.8 times. */
+ * times. Measured on one core on 14 systems, over an iteration: within 1.8 times, but dilu takes up to 3 times more. */
 enum { FACTOR = 2, LONGER = 3, PRODUCTS = 5, WEIGHTS = 2 };
 
 static double factorization(const karst_precond *M)
