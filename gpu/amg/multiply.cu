@@ -8,7 +8,7 @@
 namespace
 {
 
-enum { THREADS = 256, BUFFER = 16384 /* bytes */ };
+enum { THREADS = 256, BUFFER = 16384 /* bytes */, AHEAD = 4 /* rows of B whose products are loaded together */ };
 
 /* The row of B that an entry of A multiplies. */
 template <typename T> struct factor {
@@ -23,23 +23,8 @@ template <int LANES, typename T> __device__ __forceinline__ factor<T> pass(const
           __shfl_sync(mask, mine.count, from, LANES)};
 }
 
-/* A lane's first product with a row of B. */
-template <typename T> struct product {
-  T value;
-  int slot; /* -1: none */
-};
-
-template <int LANES, typename T, typename S>
-__device__ __forceinline__ product<T> begin_products(const factor<T> &f, const T *__restrict__ value,
-                                                     const S *__restrict__ slot)
-{
-  const int lane = karst_amg_group<LANES>::lane();
-  if (lane >= f.count) return {0, -1};
-  return {f.a * value[f.begin + lane], (int)slot[lane]};
-}
-
-/* Adds the products of row i. The first ones with the next row of B are loaded before those with this one are added,
- * so that they do not wait for the lanes. */
+/* Adds the products of row i. The first ones with AHEAD rows of B are loaded before any is added, so that they do not
+ * wait for one another. */
 template <int LANES, typename T, typename S>
 __device__ __forceinline__ void add_row(const karst_amg_view<T> &A, const karst_amg_view<T> &B, karst_index i,
                                         const S *__restrict__ slot, T *sums)
@@ -54,23 +39,33 @@ __device__ __forceinline__ void add_row(const karst_amg_view<T> &A, const karst_
       mine = {A.value[base + lane], B.start[k], B.start[k + 1] - B.start[k]};
     }
     const int many = end - base < LANES ? (int)(end - base) : LANES;
-    factor<T> now = pass<LANES>(mine, 0);
-    product<T> ready = begin_products<LANES>(now, B.value, slot);
-    for (int from = 0; from < many; from++) {
-      const factor<T> next = pass<LANES>(mine, (from + 1) % LANES);
-      const product<T> first = ready;
-      if (from + 1 < many) ready = begin_products<LANES>(next, B.value, slot + now.count);
-      if (first.slot >= 0) sums[first.slot] += first.value;
-      for (karst_index f = lane + LANES; f < now.count; f += LANES) sums[slot[f]] += now.a * B.value[now.begin + f];
-      slot += now.count;
-      now = next;
-      group::sync();
+    for (int from = 0; from < many; from += AHEAD) {
+      factor<T> now[AHEAD];
+      T value[AHEAD];
+      int place[AHEAD];
+      const S *at = slot;
+#pragma unroll
+      for (int u = 0; u < AHEAD; u++) {
+        now[u] = pass<LANES>(mine, from + u);
+        value[u] = lane < now[u].count ? B.value[now[u].begin + lane] : 0;
+        place[u] = lane < now[u].count ? (int)at[lane] : -1;
+        at += now[u].count;
+      }
+#pragma unroll
+      for (int u = 0; u < AHEAD; u++) {
+        if (place[u] >= 0) sums[place[u]] += now[u].a * value[u];
+#pragma unroll 1
+        for (karst_index f = lane + LANES; f < now[u].count; f += LANES)
+          sums[slot[f]] += now[u].a * B.value[now[u].begin + f];
+        slot += now[u].count;
+        group::sync();
+      }
     }
   }
 }
 
 template <int LANES, typename T, typename S>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, sizeof(T) == sizeof(float) ? 5 : 4)
     multiply(karst_amg_view<T> A, karst_amg_view<T> B, const karst_index *__restrict__ start,
              const int64_t *__restrict__ first, const S *__restrict__ slot, T *value)
 {
@@ -83,7 +78,8 @@ __global__ void __launch_bounds__(THREADS)
   T *const sums = all <= ROOM ? buffer : value + from;
   for (karst_index k = threadIdx.x; k < all; k += THREADS) sums[k] = 0;
   __syncthreads();
-  if (i < end) add_row<LANES>(A, B, (karst_index)i, slot + first[i], sums + (start[i] - from));
+  if (i < end && sums == buffer) add_row<LANES>(A, B, (karst_index)i, slot + first[i], buffer + (start[i] - from));
+  if (i < end && sums != buffer) add_row<LANES>(A, B, (karst_index)i, slot + first[i], value + start[i]);
   if (sums != buffer) return;
   __syncthreads();
   for (karst_index k = threadIdx.x; k < all; k += THREADS) value[from + k] = buffer[k];
