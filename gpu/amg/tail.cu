@@ -5,8 +5,8 @@
  * first-level cache, because other thread blocks have written them. The finer levels have evicted the matrices from the
  * second-level cache, so that they are fetched before the kernel waits for the one before it.
  *
- * The kernel has no shared memory: racecheck of compute-sanitizer, which follows accesses to it from barrier to
- * barrier, took minutes for those between the barriers of a cluster. */
+ * The kernel has no shared memory, which leaves nothing to racecheck of compute-sanitizer: between the barriers of a
+ * cluster it takes minutes, so that tests/gpu/check.sh excludes this kernel from it. */
 #include "gpu/amg/steps.h"
 
 namespace
