@@ -76,21 +76,46 @@ void launch_small(const karst_cuda *cuda, int64_t blocks, karst_index rows, P...
   karst_cuda_launch_after(cuda, subtract_small<B, LANES>, karst_cuda_grid(rows, ROWS), THREADS, rows, arguments...);
 }
 
-/* r_p = W^T r: a thread for each cell, for large blocks a warp. */
+/* r_p = W^T r: products of neighbouring elements by neighbouring threads, and their sum by a thread for each cell, which
+ * reads them in shared memory. */
 template <int B>
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
-    restrict_cells(int size, karst_index rows, const double *__restrict__ weight, const double *__restrict__ r,
+    restrict_small(karst_index rows, const double *__restrict__ weight, const double *__restrict__ r,
                    double *__restrict__ r_p)
 {
-  constexpr int LANES = B ? 1 : 32;
+  enum { CELLS = KARST_CUDA_THREADS };
+  __shared__ double product[CELLS * B];
   karst_cuda_begin();
-  const int b = B ? B : size, lane = B ? 0 : (int)threadIdx.x % 32;
-  const int64_t i = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / LANES;
+  const int t = (int)threadIdx.x;
+  const int64_t first = (int64_t)blockIdx.x * CELLS, left = (rows - first) * B;
+  double w[B], v[B];
+#pragma unroll
+  for (int e = 0; e < B; e++) {
+    const int at = e * CELLS + t;
+    w[e] = at < left ? weight[first * B + at] : 0;
+    v[e] = at < left ? r[first * B + at] : 0;
+  }
+#pragma unroll
+  for (int e = 0; e < B; e++) product[e * CELLS + t] = w[e] * v[e];
+  __syncthreads();
+  double sum = 0;
+#pragma unroll
+  for (int e = 0; e < B; e++) sum += product[t * B + e];
+  if (first + t < rows) r_p[first + t] = sum;
+}
+
+/* The same for large blocks: a warp for each cell. */
+__global__ void __launch_bounds__(KARST_CUDA_THREADS)
+    restrict_large(int b, karst_index rows, const double *__restrict__ weight, const double *__restrict__ r,
+                   double *__restrict__ r_p)
+{
+  karst_cuda_begin();
+  const int64_t i = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / 32;
   double sum = 0;
 #pragma unroll 8
-  for (int e = lane; e < b && i < rows; e += LANES) sum += weight[i * b + e] * r[i * b + e];
-  if constexpr (B == 0) sum = karst_cuda_warp_sum(sum);
-  if (lane == 0 && i < rows) r_p[i] = sum;
+  for (int e = (int)threadIdx.x % 32; e < b && i < rows; e += 32) sum += weight[i * b + e] * r[i * b + e];
+  sum = karst_cuda_warp_sum(sum);
+  if (threadIdx.x % 32 == 0 && i < rows) r_p[i] = sum;
 }
 
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
@@ -127,8 +152,12 @@ void karst_cpr_restrict_cuda(karst_context *context, const karst_cpr *cpr, const
   const int b = cpr->block_size;
   karst_cuda_instance(b, [&](auto size) {
     constexpr int B = decltype(size)::value;
-    karst_cuda_launch(cuda, restrict_cells<B>, karst_cuda_grid((int64_t)cpr->rows * (B ? 1 : 32), KARST_CUDA_THREADS),
-                      KARST_CUDA_THREADS, b, cpr->rows, cpr->weight, r, r_p);
+    if constexpr (B > 0)
+      karst_cuda_launch(cuda, restrict_small<B>, karst_cuda_grid(cpr->rows, KARST_CUDA_THREADS), KARST_CUDA_THREADS,
+                        cpr->rows, cpr->weight, r, r_p);
+    else
+      karst_cuda_launch(cuda, restrict_large, karst_cuda_grid((int64_t)cpr->rows * 32, KARST_CUDA_THREADS),
+                        KARST_CUDA_THREADS, b, cpr->rows, cpr->weight, r, r_p);
   });
 }
 
