@@ -4,22 +4,30 @@
  * Items of the last levels that follow one another are one launch (tail.cu), others have one each. They are captured in
  * a graph once. Without one they are launched one by one.
  *
- * A product with rows streams the matrix. A thread block has consecutive rows, whose entries follow one another, and
- * takes ROOM of them at a time:
+ * A product with rows streams the matrix. As many thread blocks as the device runs at a time share pieces of the rows.
+ * The entries of a piece follow one another, and are taken ROOM at a time:
  *
- *     all threads   EACH columns and values of the matrix each, neighbours from neighbours
- *     (wait for the kernel before: the matrix is none of its results)
- *     all threads   as many elements of x, products into shared memory
+ *     all threads   load EACH columns and values of the matrix, neighbours from neighbours
+ *     (once: wait for the kernel before, as the matrix is none of its results)
+ *     all threads   load as many elements of x, multiply, products into shared memory
+ *     all threads   begin to load the next columns and values
  *     barrier
- *     lanes         the sum of a row's products in the order of its entries
+ *     lanes         add up a row's products in the order of its entries
+ *     barrier
  *
- * So the loads do not depend on one another, however long the rows are. */
+ * So loads do not depend on one another, however long the rows are, and are under way all the time. */
 #include "gpu/amg/steps.h"
 
 namespace
 {
 
-enum { THREADS = 256, EACH = 8 /* entries */, ROOM = EACH * THREADS, WARP = 32 };
+enum {
+  THREADS = 256,
+  EACH = 8 /* entries */,
+  ROOM = EACH * THREADS,
+  RESIDENT = 4 /* thread blocks of a multiprocessor */,
+  WARP = 32
+};
 
 const char *const what = "a multigrid cycle";
 
@@ -47,36 +55,63 @@ template <typename T> struct stream {
   }
 };
 
-/* lanes: of a row, a power of two. */
+/* Consecutive rows of a thread block, THREADS / lanes or, at the end, fewer, and the one of this thread. */
+struct piece {
+  int64_t row;                /* of this thread's lanes */
+  int64_t begin;              /* the first entry of all rows */
+  karst_index count;          /* of them */
+  karst_index own, own_count; /* the row's entries from begin on: the first of this lane, and the end */
+};
+
+template <typename T> __device__ __forceinline__ piece find_piece(const karst_amg_view<T> &A, int64_t number, int shift)
+{
+  const int rows = THREADS >> shift, lane = (int)threadIdx.x & ((1 << shift) - 1);
+  const int64_t first = number * rows;
+  piece p = {first + (threadIdx.x >> shift), 0, 0, 0, 0};
+  if (first >= A.rows) return p;
+  const karst_index begin = A.start[first];
+  p.begin = begin;
+  p.count = A.start[min(first + rows, (int64_t)A.rows)] - begin;
+  if (p.row >= A.rows) return p;
+  p.own = A.start[p.row] - begin + lane;
+  p.own_count = A.start[p.row + 1] - begin;
+  return p;
+}
+
+/* 2^shift: the lanes of a row. */
 template <karst_amg_use USE, typename T>
-__global__ void __launch_bounds__(THREADS, sizeof(T) == sizeof(float) ? 6 : 4) do_rows(karst_amg_item<T> s, int lanes)
+__global__ void __launch_bounds__(THREADS, RESIDENT) do_rows(karst_amg_item<T> s, int shift)
 {
   __shared__ T product[ROOM];
-  const int shift = __ffs(lanes) - 1, rows = THREADS >> shift, lane = (int)threadIdx.x & (lanes - 1);
-  const int64_t first = blockIdx.x * (int64_t)rows, i = first + (threadIdx.x >> shift);
-  const bool mine = i < s.A.rows, leads = mine && lane == 0;
-  const karst_index begin = s.A.start[first], count = s.A.start[min(first + rows, (int64_t)s.A.rows)] - begin;
-  const karst_index end = mine ? s.A.start[i + 1] - begin : 0;
-  karst_index e = mine ? s.A.start[i] - begin + lane : 0;
-  const karst_index *column = s.A.column + begin;
-  const T *value = s.A.value + begin;
-  stream<T> now;
-  now.load(column, value, count);
+  const bool leads = (threadIdx.x & ((1 << shift) - 1)) == 0;
+  stream<T> entries;
+  piece now = find_piece(s.A, blockIdx.x, shift);
+  entries.load(s.A.column + now.begin, s.A.value + now.begin, now.count);
   karst_cuda_begin();
-  karst_amg_row<T> row = {0, 0, 0, 0};
-  if (leads) row = karst_amg_load_row<USE, false>(s, i);
-  T sum = 0;
-  for (karst_index base = 0; base < count; base += ROOM) {
-    if (base > 0) now.load(column + base, value + base, count - base);
-    now.multiply(s.x, product);
-    __syncthreads();
-    const karst_index stop = min(end, base + ROOM);
+  for (int64_t number = blockIdx.x; number * (THREADS >> shift) < s.A.rows; number += gridDim.x) {
+    const piece next = find_piece(s.A, number + gridDim.x, shift);
+    karst_amg_row<T> row = {0, 0, 0, 0};
+    if (leads && now.row < s.A.rows) row = karst_amg_load_row<USE, false>(s, now.row);
+    T sum = 0;
+    karst_index done = 0;
+    do {
+      entries.multiply(s.x, product);
+      const karst_index base = done;
+      done += ROOM;
+      const bool more = done < now.count;
+      const int64_t from = more ? now.begin + done : next.begin;
+      entries.load(s.A.column + from, s.A.value + from, more ? now.count - done : next.count);
+      __syncthreads();
+      const karst_index stop = min(now.own_count, done);
 #pragma unroll 4
-    for (; e < stop; e += lanes) sum += product[e - base];
-    __syncthreads();
+      for (; now.own < stop; now.own += 1 << shift) sum += product[now.own - base];
+      __syncthreads();
+    } while (done < now.count);
+    for (int distance = 1 << shift >> 1; distance > 0; distance /= 2)
+      sum += __shfl_down_sync(0xffffffffu, sum, distance);
+    if (leads && now.row < s.A.rows) karst_amg_finish_row<USE>(s, now.row, row, sum);
+    now = next;
   }
-  for (int distance = lanes / 2; distance > 0; distance /= 2) sum += __shfl_down_sync(0xffffffffu, sum, distance);
-  if (leads) karst_amg_finish_row<USE>(s, i, row, sum);
 }
 
 template <typename T> __global__ void __launch_bounds__(THREADS) do_first(karst_amg_item<T> s)
@@ -93,19 +128,21 @@ template <typename T> __global__ void __launch_bounds__(THREADS) multiply_dense(
   if (i < s.A.rows) karst_amg_do_dense_row<false>(s, i);
 }
 
-/* The lanes of a row, so that a thread block fills most of its shared memory. */
-int stream_lanes(int64_t entries, int64_t rows)
+/* The logarithm of the lanes of a row, so that a piece fills most of the shared memory. */
+int choose_shift(int64_t entries, int64_t rows)
 {
   enum { PART = ROOM / 16 };
-  int lanes = 1;
-  while (lanes < WARP && entries * (THREADS / lanes) > 15 * PART * rows) lanes *= 2;
-  return lanes;
+  int shift = 0;
+  while (1 << shift < WARP && entries * (THREADS >> shift) > 15 * PART * rows) shift++;
+  return shift;
 }
 
 template <karst_amg_use USE, typename T> void launch_rows(const struct karst_cuda *cuda, const karst_amg_item<T> &s)
 {
-  const int lanes = stream_lanes(s.entries, s.A.rows);
-  karst_cuda_launch(cuda, do_rows<USE, T>, karst_cuda_grid(s.A.rows, THREADS / lanes), THREADS, s, lanes);
+  const int shift = choose_shift(s.entries, s.A.rows);
+  const unsigned pieces = karst_cuda_grid(s.A.rows, THREADS >> shift);
+  const unsigned most = (unsigned)(RESIDENT * cuda->multiprocessors);
+  karst_cuda_launch(cuda, do_rows<USE, T>, pieces < most ? pieces : most, THREADS, s, shift);
 }
 
 template <typename T> void launch_item(const struct karst_cuda *cuda, const karst_amg_item<T> &s)
