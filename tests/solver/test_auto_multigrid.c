@@ -165,6 +165,23 @@ static void test_stays(void)
   karst_context_destroy(context);
 }
 
+/* On a CPU the set-up of amg takes as long as several solves: an update tries it, and it stays. */
+static void test_trial(void)
+{
+  karst_context *context = tap_context();
+  struct problem p = problem_from(context, "discontinuous:32x32x32", 0, 1);
+  karst_solver *solver = set_up(&p, NULL);
+  bool stays = true;
+  tap_ok(problem_solve(&p, solver).reason > 0 && chooses(solver, "iluk"), "auto begins with iluk");
+  for (int i = 0; i < 4; i++) {
+    tap_need(context, karst_solver_update(solver), "update");
+    stays = stays && problem_solve(&p, solver).reason > 0 && chooses(solver, "amg");
+  }
+  tap_ok(stays, "updates choose amg, which stays");
+  problem_end(&p, solver);
+  karst_context_destroy(context);
+}
+
 /* A wrong pressure makes cpr fail: levels of fill end the solve, and replace it. */
 static void test_failure(void)
 {
@@ -211,6 +228,7 @@ int main(void)
   test_rules();
   test_options();
   test_stays();
+  test_trial();
   test_failure();
   test_costs();
   return tap_done();
