@@ -1,51 +1,58 @@
 /* apply.cu - what CPR does in each iteration on the GPU, beside its two stages: r_p = W^T r, s = r - A E z_p and
  * z = z + E z_p.
  *
- * subtract reads the pressure columns once. A lane of a warp has row e of every LANES-th block of a block row, so that
- * neighbours read neighbouring floats. */
+ * For small blocks, neighbouring threads read neighbouring elements into shared memory, where a thread for each element
+ * of the result adds up its products. */
 #include "gpu/cpr/cpr_cuda.h"
 
 namespace
 {
 
 enum {
-  THREADS = 128,
-  AHEAD = 4,     /* blocks that a lane loads before it uses the first */
-  MOST_LANES = 8 /* for the blocks of a row */
+  THREADS = 256,
+  EACH = 8 /* elements of pressure columns that a thread loads before it uses the first */,
+  RESIDENT = 5 /* thread blocks of a multiprocessor at least */
 };
 
-template <int B, int LANES>
-__global__ void __launch_bounds__(THREADS)
+/* A thread block has the block rows that it has threads for, and takes ROOM of their blocks at a time. */
+template <int B>
+__global__ void __launch_bounds__(THREADS, RESIDENT)
     subtract_small(karst_index rows, const karst_index *__restrict__ start, const karst_index *__restrict__ column,
                    const float *__restrict__ value, const double *unit, const double *r, const double *__restrict__ z_p,
                    double *s)
 {
-  constexpr int WIDTH = B * LANES, WARP_ROWS = 32 / WIDTH;
+  constexpr int ROWS = THREADS / B, ROOM = THREADS * EACH / B, COLUMNS = (ROOM + THREADS - 1) / THREADS;
+  __shared__ float a[THREADS * EACH];
+  __shared__ double z[COLUMNS * THREADS];
   karst_cuda_begin();
-  const int lane = (int)threadIdx.x % 32, e = lane % B, turn = lane % WIDTH / B;
-  const int64_t i = ((int64_t)blockIdx.x * (THREADS / 32) + threadIdx.x / 32) * WARP_ROWS + lane / WIDTH;
-  const bool mine = lane < WARP_ROWS * WIDTH && i < rows;
-  const int64_t end = mine ? start[i + 1] : 0;
+  const int t = (int)threadIdx.x, e = t % B;
+  const int64_t first = (int64_t)blockIdx.x * ROWS, i = first + t / B;
+  const bool mine = t < ROWS * B && i < rows;
+  const int64_t begin = start[first];
+  const karst_index count = (karst_index)(start[min(first + ROWS, (int64_t)rows)] - begin);
+  const karst_index end = mine ? (karst_index)(start[i + 1] - begin) : 0;
+  karst_index k = mine ? (karst_index)(start[i] - begin) : 0;
+  const double right = mine ? r[i * B + e] : 0;
   double sum = 0;
-#pragma unroll 1
-  for (int64_t k = mine ? start[i] + turn : 0; k < end; k += LANES * AHEAD) {
-    karst_index from[AHEAD];
-    float a[AHEAD];
-    double z[AHEAD];
+  for (karst_index base = 0; base < count; base += ROOM) {
+    const karst_index many = min(count - base, (karst_index)ROOM);
+    karst_index from[COLUMNS];
+    float v[EACH];
 #pragma unroll
-    for (int u = 0; u < AHEAD; u++) {
-      const int64_t at = k + u * LANES;
-      from[u] = at < end ? column[at] : 0;
-      a[u] = at < end ? value[at * B + e] : 0;
-    }
+    for (int u = 0; u < COLUMNS; u++) from[u] = t + u * THREADS < many ? column[begin + base + t + u * THREADS] : -1;
 #pragma unroll
-    for (int u = 0; u < AHEAD; u++) z[u] = k + u * LANES < end ? z_p[from[u]] : 0;
+    for (int u = 0; u < EACH; u++) v[u] = t + u * THREADS < many * B ? value[(begin + base) * B + t + u * THREADS] : 0;
 #pragma unroll
-    for (int u = 0; u < AHEAD; u++) sum += (double)a[u] * z[u];
+    for (int u = 0; u < COLUMNS; u++) z[t + u * THREADS] = from[u] >= 0 ? z_p[from[u]] : 0;
+#pragma unroll
+    for (int u = 0; u < EACH; u++) a[t + u * THREADS] = v[u];
+    __syncthreads();
+    const karst_index stop = min(end, base + ROOM);
+#pragma unroll 4
+    for (; k < stop; k++) sum += (double)a[(k - base) * B + e] * z[k - base];
+    __syncthreads();
   }
-#pragma unroll
-  for (int distance = LANES / 2; distance > 0; distance /= 2) sum += __shfl_down_sync(0xffffffff, sum, distance * B);
-  if (mine && turn == 0) s[i * B + e] = r[i * B + e] - *unit * sum;
+  if (mine) s[i * B + e] = right - *unit * sum;
 }
 
 __global__ void __launch_bounds__(1024)
@@ -61,19 +68,6 @@ __global__ void __launch_bounds__(1024)
 #pragma unroll 4
   for (karst_index k = start[i]; k < start[i + 1]; k++) sum += (double)value[(int64_t)k * b + e] * z_p[column[k]];
   s[(int64_t)i * b + e] = r[(int64_t)i * b + e] - *unit * sum;
-}
-
-/* Launches the instance that has lanes for rows of this mean length. */
-template <int B, int LANES, typename... P>
-void launch_small(const karst_cuda *cuda, int64_t blocks, karst_index rows, P... arguments)
-{
-  constexpr int ROWS = 32 / (B * LANES) * (THREADS / 32);
-  if constexpr (LANES < MOST_LANES && 2 * LANES * B <= 32)
-    if (blocks > (int64_t)rows * LANES * AHEAD) {
-      launch_small<B, 2 * LANES>(cuda, blocks, rows, arguments...);
-      return;
-    }
-  karst_cuda_launch_after(cuda, subtract_small<B, LANES>, karst_cuda_grid(rows, ROWS), THREADS, rows, arguments...);
 }
 
 /* r_p = W^T r: products of neighbouring elements by neighbouring threads, and their sum by a thread for each cell, which
@@ -139,7 +133,8 @@ void karst_cpr_subtract_cuda(karst_context *context, const karst_matrix *A, cons
   karst_cuda_instance(b, [&](auto size) {
     constexpr int B = decltype(size)::value;
     if constexpr (B > 0)
-      launch_small<B, 1>(cuda, A->blocks, rows, start, column, value, unit, r, z_p, s);
+      karst_cuda_launch(cuda, subtract_small<B>, karst_cuda_grid(rows, THREADS / B), THREADS, rows, start, column,
+                        value, unit, r, z_p, s);
     else
       karst_cuda_launch_after(cuda, subtract_large, karst_cuda_row_grid(rows, b), karst_cuda_row_threads(b), b, rows,
                               start, column, value, unit, r, z_p, s);
