@@ -194,7 +194,35 @@ __device__ __forceinline__ term make_term(const task<T> &t, karst_index i, karst
   return {0, j == i || kind != ISOLATED ? a : 0, 0, 0};
 }
 
-/* Sets w but for the division, and returns d_i. terms: [LANES] shared memory. */
+/* An entry of a list, or no column. */
+template <typename T> struct listed {
+  karst_index column;
+  T value;
+};
+
+template <typename T> __device__ __forceinline__ listed<T> entry_of(const task<T> &t, const term &now, karst_index f)
+{
+  if (f >= now.count) return {-1, 0};
+  const karst_index found = t.column[now.begin + f];
+  return {found < 0 ? -1 - found : found, t.value[now.begin + f]};
+}
+
+/* Adds a term to w, with a lane for each entry of the list, of which the first ones are loaded. */
+template <int LANES, typename T>
+__device__ __forceinline__ void add_term(const task<T> &t, const term &now, listed<T> entry, const karst_amg_set &set,
+                                         double *w)
+{
+  const int lane = karst_amg_group<LANES>::lane();
+  if (now.count < 0 && lane == 0) w[now.begin] += now.part;
+  for (karst_index f = lane; f < now.count; entry = entry_of(t, now, f)) {
+    const karst_index at = karst_amg_find(set, entry.column);
+    if (at >= 0) w[at] = __dadd_rn(w[at], __dmul_rn(now.part, entry.value));
+    f += LANES;
+  }
+}
+
+/* Sets w but for the division, and returns d_i. terms: [LANES] shared memory. While a term is added the list of the
+ * next one is under way. */
 template <int LANES, typename T>
 __device__ __forceinline__ double sum_weights(const task<T> &t, karst_index i, const karst_amg_set &set, term *terms,
                                               double *w)
@@ -207,16 +235,16 @@ __device__ __forceinline__ double sum_weights(const task<T> &t, karst_index i, c
     const int many = (int)min((karst_index)LANES, end - base);
     if (group::lane() < many) terms[group::lane()] = make_term(t, i, base + group::lane(), set);
     group::sync();
+    term next = terms[0];
+    listed<T> next_entry = entry_of(t, next, group::lane());
     for (int q = 0; q < many; q++) {
-      const term now = terms[q];
+      const term now = next;
+      const listed<T> entry = next_entry;
+      next = terms[min(q + 1, many - 1)];
+      next_entry = entry_of(t, next, group::lane());
       d += now.d;
       if (now.count == 0) continue;
-      if (now.count < 0 && group::lane() == 0) w[now.begin] += now.part;
-      for (karst_index f = group::lane(); f < now.count; f += LANES) {
-        const karst_index found = t.column[now.begin + f];
-        const karst_index at = karst_amg_find(set, found < 0 ? -1 - found : found);
-        if (at >= 0) w[at] = __dadd_rn(w[at], __dmul_rn(now.part, t.value[now.begin + f]));
-      }
+      add_term<LANES>(t, now, entry, set, w);
       group::sync();
     }
     group::sync();
@@ -312,6 +340,7 @@ __global__ void __launch_bounds__(karst_amg_bin<BIN>::THREADS)
   term *const mine = terms + threadIdx.x / bin::LANES * bin::LANES;
   karst_amg_each_row<BIN>(
       t.A.rows, memory, room, [&](karst_index i) { return (int64_t)t.bound[i]; },
+      [&](karst_index i) { t.bound[i] = (karst_index)KARST_INDEX_MAX; },
       [&](karst_index i, const karst_amg_set &set) { collect_columns<T, bin::LANES>(t, i, set); },
       [&](karst_index i, const karst_amg_set &set) {
         double *const w = reinterpret_cast<double *>(set.work);

@@ -20,7 +20,7 @@ struct task {
   karst_amg_view<void> A, B;
   karst_index *offset; /* [entries of A] products of the row before this entry's: at most the entries of B */
   int64_t *first;      /* [rows + 1] */
-  karst_index *start;  /* [rows + 1] of C */
+  karst_index *start;  /* [rows + 1] of C; -1: the row is postponed */
   karst_index *column; /* [products] the columns of each row from its first product on */
   int64_t most;        /* that a row is said to have */
   int width;           /* lanes that share a row of B: a power of two */
@@ -65,25 +65,26 @@ template <typename S> __global__ void __launch_bounds__(THREADS) find_few(task t
   if (lane == 0) t.start[i] = __popc(all);
 }
 
-/* Calls f(column, product) for the products of a row. A lane finds the row of B of an entry of A, and all lanes of its
- * warp share these rows. */
+/* Calls f(column, product) for the products of a row. A warp, or a smaller group, takes every WARPS-th entry of A: each
+ * lane finds the row of B of one of them, and all lanes share these rows. */
 template <int LANES, typename F> __device__ __forceinline__ void each_product(const task &t, karst_index i, F f)
 {
-  enum { SHARED = LANES < WARP ? LANES : WARP };
+  enum { SHARED = LANES < WARP ? LANES : WARP, WARPS = LANES / SHARED };
   const unsigned mask = karst_amg_group<LANES>::mask();
   const int lane = (int)threadIdx.x % SHARED, width = min(t.width, (int)SHARED);
   const karst_index end = t.A.start[i + 1];
   const int64_t first = t.first[i];
-  for (karst_index base = t.A.start[i] + (karst_amg_group<LANES>::lane() - lane); base < end; base += LANES) {
+  for (karst_index base = t.A.start[i] + karst_amg_group<LANES>::lane() / SHARED; base < end; base += LANES) {
+    const karst_index e = base + lane * WARPS, left = (end - base + WARPS - 1) / WARPS;
     karst_index begin = 0, count = 0, offset = 0;
-    if (base + lane < end) {
-      const karst_index k = t.A.column[base + lane];
+    if (lane < left) {
+      const karst_index k = t.A.column[e];
       begin = t.B.start[k];
       count = t.B.start[k + 1] - begin;
-      offset = t.offset[base + lane];
+      offset = t.offset[e];
     }
-    const int many = (int)min((karst_index)SHARED, end - base);
-    for (int from = lane / width; from - lane / width < many; from += SHARED / width) {
+    for (int q = 0; q < SHARED && q < left; q += SHARED / width) {
+      const int from = q + lane / width;
       const karst_index b = __shfl_sync(mask, begin, from, SHARED), c = __shfl_sync(mask, count, from, SHARED);
       const int64_t product = first + __shfl_sync(mask, offset, from, SHARED);
       for (karst_index k = lane % width; k < c; k += width) f(t.B.column[b + k], product + k);
@@ -121,7 +122,9 @@ __global__ void __launch_bounds__(karst_amg_bin<BIN>::THREADS)
   enum { LANES = karst_amg_bin<BIN>::LANES, MANY = 128 /* columns, of which more are sorted */ };
   using group = karst_amg_group<LANES>;
   karst_amg_each_row<BIN>(
-      t.A.rows, memory, room, [&](karst_index i) { return min(t.first[i + 1] - t.first[i], t.most); },
+      t.A.rows, memory, room,
+      [&](karst_index i) { return t.start[i] < 0 ? INT64_MAX : min(t.first[i + 1] - t.first[i], t.most); },
+      [&](karst_index i) { t.start[i] = -1; },
       [&](karst_index i, const karst_amg_set &set) {
         each_product<LANES>(t, i, [&](karst_index column, int64_t) { karst_amg_insert(set, column); });
       },

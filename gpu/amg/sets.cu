@@ -10,7 +10,7 @@ enum { THREADS = 256 };
 template <int BIN> int64_t blocks_for(karst_index rows)
 {
   using bin = karst_amg_bin<BIN>;
-  return karst_cuda_grid(rows, KARST_AMG_SHARE * bin::THREADS / bin::LANES);
+  return karst_cuda_grid(rows, bin::THREADS / bin::LANES);
 }
 
 /* Sums and maxima of integers have no order. */
@@ -60,12 +60,12 @@ karst_status karst_amg_take_sets_cuda(karst_context *context, karst_index rows, 
   int64_t most = (int64_t)SHARE * karst_cuda_of(context)->multiprocessors, room = 1;
   *sets = {};
   for (int bin = 0; bin < LAST; bin++) sets->blocks[bin] = tally->bin[bin] > 0 ? (unsigned)lesser(all[bin], most) : 0;
-  if (tally->bin[LAST] == 0) return KARST_SUCCESS;
+  if ((int64_t)tally->longest < karst_amg_bin<LAST - 1>::MOST) return KARST_SUCCESS; /* no row is postponed */
   while (room <= (int64_t)tally->longest) room *= 2;
   if (room > KARST_INDEX_MAX / 4)
     return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "a row of the next level may have %llu entries",
                       tally->longest);
-  if (tally->longest >= karst_amg_bin<LAST>::MOST)
+  if ((int64_t)tally->longest >= karst_amg_bin<LAST>::MOST)
     most = lesser(most, 3 * room < MOST ? MOST / (3 * room) : 1);
   else
     room = 0;

@@ -10,19 +10,19 @@
 
 enum { KARST_AMG_WIDE = KARST_INDEX_BITS / 32, KARST_AMG_SHARE = 4 /* rows of a group at a time */ };
 
-/* For the bins that rows are sorted into by a bound on their columns: the lanes of a row, the elements of a table,
- * which has more of them than columns, and the threads of a block, so that tables and work space take 24 KiB of shared
- * memory. A row of the last bin with more than MOST columns, which leave room for one more of each lane, has its table
- * in global memory. */
+/* For the bins that rows are sorted into by a bound on their columns: the end of the bounds, the lanes of a row, the
+ * elements of a table, and the threads of a block, so that tables and work space take 24 KiB of shared memory. Few rows
+ * have nearly as many columns as their bound. A table of more than MOST columns, which leave room for one more of each
+ * lane, is given up: its row moves to the last bin, and there to a table in global memory. */
 template <int BIN> struct karst_amg_bin;
 template <> struct karst_amg_bin<0> {
-  enum { LANES = 8, SLOTS = 32, MOST = 0, THREADS = 256 / KARST_AMG_WIDE };
+  enum { END = 32, LANES = 8, SLOTS = 32, MOST = 0, THREADS = 256 / KARST_AMG_WIDE };
 };
 template <> struct karst_amg_bin<1> {
-  enum { LANES = 16, SLOTS = 128, MOST = 0, THREADS = 256 / KARST_AMG_WIDE };
+  enum { END = 128, LANES = 16, SLOTS = 128, MOST = 0, THREADS = 256 / KARST_AMG_WIDE };
 };
 template <> struct karst_amg_bin<2> {
-  enum { LANES = 32, SLOTS = 512, MOST = 0, THREADS = 128 / KARST_AMG_WIDE };
+  enum { END = 2048, LANES = 32, SLOTS = 512, MOST = SLOTS - LANES, THREADS = 128 / KARST_AMG_WIDE };
 };
 template <> struct karst_amg_bin<KARST_AMG_BINS - 1> {
   enum { LANES = 256, SLOTS = 2048 / KARST_AMG_WIDE, MOST = SLOTS - LANES, THREADS = 256 };
@@ -30,10 +30,10 @@ template <> struct karst_amg_bin<KARST_AMG_BINS - 1> {
 
 static __device__ __forceinline__ int karst_amg_bin_of(int64_t bound)
 {
-  return bound < karst_amg_bin<0>::SLOTS   ? 0
-         : bound < karst_amg_bin<1>::SLOTS ? 1
-         : bound < karst_amg_bin<2>::SLOTS ? 2
-                                           : KARST_AMG_BINS - 1;
+  return bound < karst_amg_bin<0>::END   ? 0
+         : bound < karst_amg_bin<1>::END ? 1
+         : bound < karst_amg_bin<2>::END ? 2
+                                         : KARST_AMG_BINS - 1;
 }
 
 /* The set of one group. */
@@ -119,44 +119,51 @@ template <int LANES> static __device__ void karst_amg_sort(karst_index *list, ka
     }
 }
 
-/* With the group of each row of a bin calls collect(row, set), which inserts columns, and then use(row, set).
- * bound(row) bounds the columns. memory: [thread blocks * 3 room] for the last bin. */
-template <int BIN, typename B, typename C, typename U>
+/* With the group of each row of a bin calls collect(row, set), which inserts columns, and then use(row, set), or
+ * postpone(row), after which bound(row) is that of the last bin. bound(row) bounds the columns. memory: [thread blocks
+ * * 3 room] for the last bin. */
+template <int BIN, typename B, typename P, typename C, typename U>
 static __device__ __forceinline__ void karst_amg_each_row(karst_index rows, karst_index *memory, karst_index room,
-                                                          B bound, C collect, U use)
+                                                          B bound, P postpone, C collect, U use)
 {
   using bin = karst_amg_bin<BIN>;
   using group = karst_amg_group<bin::LANES>;
-  enum { GROUPS = bin::THREADS / bin::LANES, CHUNK = KARST_AMG_SHARE * GROUPS };
+  enum { LAST = BIN == KARST_AMG_BINS - 1, GROUPS = bin::THREADS / bin::LANES };
   __shared__ __align__(16) karst_index own[GROUPS * 3 * bin::SLOTS];
-  __shared__ karst_index count[GROUPS], listed[CHUNK];
+  __shared__ karst_index count[GROUPS], listed[KARST_AMG_SHARE * GROUPS];
   __shared__ int many;
   const int g = (int)threadIdx.x / bin::LANES;
-  karst_index *const mine = own + 3 * bin::SLOTS * g;
+  const int64_t share = rows / (gridDim.x * (int64_t)GROUPS);
+  const int chunk = (int)min(max(share, (int64_t)1), (int64_t)KARST_AMG_SHARE) * GROUPS;
+  karst_index *const mine = own + 3 * bin::SLOTS * g, *const large = memory + 3 * (int64_t)room * blockIdx.x;
   const karst_amg_set set = {bin::SLOTS, bin::MOST, mine, mine + 2 * bin::SLOTS, count + g};
-  for (int64_t base = (int64_t)blockIdx.x * CHUNK; base < rows; base += (int64_t)gridDim.x * CHUNK) {
+  const karst_amg_set whole = {room, 0, large, large + 2 * (int64_t)room, count};
+  for (int64_t base = (int64_t)blockIdx.x * chunk; base < rows; base += (int64_t)gridDim.x * chunk) {
     const int64_t i = base + threadIdx.x;
     if (threadIdx.x == 0) many = 0;
     __syncthreads();
-    if (threadIdx.x < CHUNK && i < rows) {
+    if (threadIdx.x < chunk && i < rows) {
       const int64_t most = bound((karst_index)i);
       if (most > 0 && karst_amg_bin_of(most) == BIN) listed[atomicAdd(&many, 1)] = (karst_index)i;
     }
     __syncthreads();
     for (int k = g; k < many; k += GROUPS) {
+      const karst_index row = listed[k];
       karst_amg_clear<bin::LANES>(set);
-      collect(listed[k], set);
+      collect(row, set);
       group::sync();
-      karst_amg_set filled = set;
-      if (bin::MOST > 0 && *set.count >= set.most) {
-        karst_index *const large = memory + 3 * (int64_t)room * blockIdx.x;
-        filled = {room, 0, large, large + 2 * (int64_t)room, count};
+      const bool overflows = bin::MOST > 0 && *set.count >= set.most;
+      group::sync();
+      if (!overflows)
+        use(row, set);
+      else if (!LAST) {
+        if (group::lane() == 0) postpone(row);
+      } else {
+        karst_amg_clear<bin::LANES>(whole);
+        collect(row, whole);
         group::sync();
-        karst_amg_clear<bin::LANES>(filled);
-        collect(listed[k], filled);
-        group::sync();
+        use(row, whole);
       }
-      use(listed[k], filled);
       group::sync();
     }
     __syncthreads();
