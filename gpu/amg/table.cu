@@ -54,8 +54,19 @@ cudaMemPool_t make_pool(const struct karst_cuda *cuda)
   return pool;
 }
 
+/* Lets a pool grow once, and not for one array after the other. */
+void enlarge(const struct karst_cuda *cuda, cudaMemPool_t pool, int64_t bytes)
+{
+  void *memory;
+  if (!pool) return;
+  if (cudaMallocFromPoolAsync(&memory, (size_t)bytes, pool, cuda->stream) == cudaSuccess)
+    cudaFreeAsync(memory, cuda->stream);
+  cudaGetLastError();
+}
+
 karst_status begin(karst_context *context, const karst_matrix *A, karst_amg *amg)
 {
+  enum { GROWTH = 16 /* bytes for each entry: less than a hierarchy has, or than its work space needs */ };
   karst_amg_cuda *plan;
   karst_amg_matrix *finest = &amg->level[0].A;
   const int64_t scalar = amg->single ? sizeof(float) : sizeof(double);
@@ -63,6 +74,8 @@ karst_status begin(karst_context *context, const karst_matrix *A, karst_amg *amg
   if (status) return status;
   amg->plan = plan;
   plan->pool = make_pool(karst_cuda_of(context));
+  enlarge(karst_cuda_of(context), plan->pool, (A->blocks + 1) * GROWTH);
+  enlarge(karst_cuda_of(context), karst_cuda_of(context)->pool, (A->blocks + 1) * GROWTH);
   *finest = {A->block_rows, A->block_rows, A->blocks, 0, A->device_row_start, A->device_column, NULL, true};
   status = karst_amg_take_bytes_cuda(context, amg, (A->blocks + 1) * scalar, what, &finest->value);
   if (!status) status = karst_amg_take_cuda(context, amg, 1, what, &plan->scalars);
