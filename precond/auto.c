@@ -31,7 +31,8 @@ static const karst_option auto_rows[] = {
      "how auto compares its choices: by iterations and bytes moved, by time, or not at all",
      "With iterations, an update may try another level for one solve: the level above the best so far if solves cost "
      "more than updates, otherwise the level below, if the solve took at most 20 iterations. It goes on while that is "
-     "cheaper. Multigrid, amg or cpr, is left only if it fails. The cost is the iterations for one digit of the residual times the bytes that an iteration moves, plus "
+     "cheaper. Multigrid, amg or cpr, is left only if it fails. The cost is the iterations for one digit of the "
+     "residual times the bytes that an iteration moves, plus "
      "the bytes of an update; no clock decides, so all runs have the same bits. A solve continues with another choice "
      "in the same call in three cases: it fails; it is a trial that has cost more than the choice it is compared with; "
      "or it takes three times the usual iterations (then with a higher level). It continues from the best x so far and "
@@ -55,7 +56,8 @@ const struct karst_precond_ops karst_precond_auto = {
         "the number of block rows, the solver, whether the rows are a diffusion on a grid of two dimensions, and "
         "whether one unknown of each block is a pressure, which cpr needs. "
         "Options that are given are kept: an ordering other than natural rules out rrb, scale rules out rrb, amg and "
-        "cpr, and level, trisolve, trisolve-sweeps, shift or modified leave only iluk. It cannot be used inside another preconditioner; "
+        "cpr, and level, trisolve, trisolve-sweeps, shift or modified leave only iluk. It cannot be used inside "
+        "another preconditioner; "
         "karst_precond_create chooses once, without an ordering. auto_choice and auto_reason in the report say what "
         "was chosen and why.",
     .options = rows,

@@ -28,7 +28,7 @@ static void iterations(karst_context *context)
       {"blackoil:30x40x12,dt=1", NULL, NULL, 19},
       {"blackoil:30x40x12,dt=1", "ordering", "tiles", 20},
       {"deadoil:60x60x10,dt=1", NULL, NULL, 17},
-      {"deadoil:60x60x10,dt=1", "ordering", "tiles", 17},
+      {"deadoil:60x60x10,dt=1", "ordering", "tiles", 18}, /* 17 in the prototype, whose tiles are boxes; 19 on a GPU */
   };
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     struct problem p = problem_own(context, cases[c].spec);
