@@ -46,31 +46,37 @@ struct tile {
 
 __device__ __forceinline__ int lane() { return (int)threadIdx.x % WARP; }
 __device__ __forceinline__ int warp() { return (int)threadIdx.x / WARP; }
-__device__ __forceinline__ bool is_better(double a, int at, double b, int bt) { return a > b || (a == b && at < bt); }
 
-/* Chooses the pivot of unknown k by its column; a warp calls it. */
+/* Chooses the pivot of unknown k by its column; a warp calls it. The size and the place of a candidate are one number,
+ * whose last bits, those of the place, order equal sizes. */
 template <int N>
 __device__ void choose(int n, int k, double rounding, const double *column, const elimination<N> &all, choice *chosen)
 {
-  double largest = -1, above = 1;
-  int at = k;
+  enum { LAST = KARST_AMG_DENSE - 1, HIGH = 32 };
+  static_assert((KARST_AMG_DENSE & LAST) == 0, "places have bits of their own");
+  long long largest = LAST - k, above = 0x3ff00000; /* the first half of 1 */
+#pragma unroll 4
   for (int i = lane(); i < n; i += WARP) {
     const double size = fabs(column[i]);
+    const long long bits = __double_as_longlong(size);
     const int place = all.where[i];
-    if (place >= k && size >= 0 && is_better(size, place, largest, at)) largest = size, at = place;
-    if (place < k) above = fmax(above, size);
+    if (place >= k && size >= 0) largest = max(largest, (bits & ~(long long)LAST) + (LAST - place));
+    if (place < k) above = max(above, bits >> HIGH);
   }
+  int first = (int)above;
+#pragma unroll
   for (int distance = WARP / 2; distance > 0; distance /= 2) {
-    const double other = __shfl_xor_sync(0xffffffffu, largest, distance);
-    const int other_at = __shfl_xor_sync(0xffffffffu, at, distance);
-    if (is_better(other, other_at, largest, at)) largest = other, at = other_at;
-    above = fmax(above, __shfl_xor_sync(0xffffffffu, above, distance));
+    largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, distance));
+    first = max(first, __shfl_xor_sync(0xffffffffu, first, distance));
   }
+  const double most = __longlong_as_double((((long long)first + 1) << HIGH) - 1); /* no smaller than the numbers */
   const bool is_left = all.where[k] >= k;
-  const int row = is_left && fabs(column[k]) >= 0.1 * largest ? k : all.origin[at];
+  const int at = LAST - (int)(largest & LAST);
+  const int row =
+      is_left && fabs(column[k]) >= 0.1 * __longlong_as_double(largest & ~(long long)LAST) ? k : all.origin[at];
   const double size = fabs(column[row]), whole = all.bound[row] + all.sum[row];
   __syncwarp();
-  if (lane() == 0) *chosen = {row, is_left ? k : all.origin[k], size, whole, size > 2 * rounding * above * whole, 0};
+  if (lane() == 0) *chosen = {row, is_left ? k : all.origin[k], size, whole, size > 2 * rounding * most * whole, 0};
   __syncwarp();
 }
 
@@ -80,7 +86,8 @@ __device__ void take(int n, int k, bool sound, const double *column, elimination
 {
   const int row = sound ? chosen->row : chosen->own;
   const double inverse = sound ? 1 / column[row] : 0, whole = chosen->whole;
-  for (int i = lane(); i < n && sound; i += WARP)
+#pragma unroll 4
+  for (int i = lane(); i < (sound ? n : 0); i += WARP)
     if (i != row) all.bound[i] += fabs(column[i] * inverse) * whole;
   __syncwarp();
   if (lane() > 0) return;
@@ -118,12 +125,21 @@ __device__ __forceinline__ void update(tile *t, int rows, int pivot, int k, bool
                                        const double (&row)[COLUMNS])
 {
 #pragma unroll
+  for (int c = 0; c < COLUMNS; c++) {
+    if (c != k) continue;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) t->a[r][c] = 0;
+  }
+#pragma unroll
   for (int r = 0; r < ROWS; r++) {
     const int i = r * WARP + lane();
     if (r * WARP >= rows) continue;
     const double factor = sound && i < rows ? column[i] : 0;
 #pragma unroll
-    for (int c = 0; c < COLUMNS; c++) t->a[r][c] = i == pivot ? row[c] : (c == k ? 0 : t->a[r][c]) - factor * row[c];
+    for (int c = 0; c < COLUMNS; c++) t->a[r][c] -= factor * row[c];
+    if (pivot < r * WARP || pivot >= (r + 1) * WARP) continue;
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) t->a[r][c] = i == pivot ? row[c] : t->a[r][c];
   }
 }
 
