@@ -9,26 +9,23 @@
  *
  *     all threads   load EACH columns and values of the matrix, neighbours from neighbours
  *     (once: wait for the kernel before, as the matrix is none of its results)
- *     all threads   put them into shared memory, and begin to load the next ones
+ *     all threads   load as many elements of x, multiply, products into shared memory
+ *     all threads   begin to load the next columns and values
  *     barrier
- *     lanes         gather x and add up a row's products in the order of its entries
+ *     lanes         add up a row's products in the order of its entries
  *     barrier
  *
- * So loads of the matrix do not depend on one another, however long the rows are, and are under way all the time.
- * Neighbouring threads have neighbouring rows, whose entries of the same number are near one another in x: a warp
- * gathers fewer lines than with neighbouring entries of a row. */
+ * So loads do not depend on one another, however long the rows are, and are under way all the time. */
 #include "gpu/amg/steps.h"
 
 namespace
 {
 
 enum {
-  THREADS_LOG = 8,
-  THREADS = 1 << THREADS_LOG,
+  THREADS = 256,
   EACH = 8 /* entries */,
   ROOM = EACH * THREADS,
   RESIDENT = 4 /* thread blocks of a multiprocessor */,
-  AHEAD = 4 /* elements of x that a thread loads before it uses the first */,
   WARP = 32
 };
 
@@ -48,91 +45,71 @@ template <typename T> struct stream {
     for (int u = 0; u < EACH; u++) value[u] = t + u * THREADS < count ? __ldcg(values + t + u * THREADS) : 0;
   }
 
-  __device__ __forceinline__ void put(karst_index *columns, T *values) const
+  __device__ __forceinline__ void multiply(const T *x, T *product)
   {
+    T factor[EACH];
 #pragma unroll
-    for (int u = 0; u < EACH; u++) columns[u * THREADS + threadIdx.x] = column[u];
+    for (int u = 0; u < EACH; u++) factor[u] = column[u] >= 0 ? x[column[u]] : 0;
 #pragma unroll
-    for (int u = 0; u < EACH; u++) values[u * THREADS + threadIdx.x] = value[u];
+    for (int u = 0; u < EACH; u++) product[u * THREADS + threadIdx.x] = value[u] * factor[u];
   }
 };
 
-/* Consecutive rows of a thread block, THREADS >> shift or, at the end, fewer, and the one of this thread. */
+/* Consecutive rows of a thread block, THREADS / lanes or, at the end, fewer, and the one of this thread. */
 struct piece {
-  int64_t row;
-  int64_t begin;         /* the first entry of all rows */
-  karst_index count;     /* of them */
-  karst_index own, stop; /* this thread's entries of the row, from begin on: every 2^shift-th */
+  int64_t row;                /* of this thread's lanes */
+  int64_t begin;              /* the first entry of all rows */
+  karst_index count;          /* of them */
+  karst_index own, own_count; /* the row's entries from begin on: the first of this lane, and the end */
 };
 
 template <typename T> __device__ __forceinline__ piece find_piece(const karst_amg_view<T> &A, int64_t number, int shift)
 {
-  const int rows = THREADS >> shift, t = (int)threadIdx.x, lane = t >> (THREADS_LOG - shift);
+  const int rows = THREADS >> shift, lane = (int)threadIdx.x & ((1 << shift) - 1);
   const int64_t first = number * rows;
-  piece p = {first + (t & (rows - 1)), 0, 0, 0, 0};
+  piece p = {first + (threadIdx.x >> shift), 0, 0, 0, 0};
   if (first >= A.rows) return p;
   const karst_index begin = A.start[first];
   p.begin = begin;
   p.count = A.start[min(first + rows, (int64_t)A.rows)] - begin;
   if (p.row >= A.rows) return p;
   p.own = A.start[p.row] - begin + lane;
-  p.stop = A.start[p.row + 1] - begin;
+  p.own_count = A.start[p.row + 1] - begin;
   return p;
 }
 
-/* Adds the products of every 2^shift-th of the entries from first on and before stop. */
-template <typename T>
-__device__ __forceinline__ T add_products(T sum, karst_index first, karst_index stop, int shift,
-                                          const karst_index *column, const T *value, const T *x)
-{
-  for (karst_index e = first; e < stop; e += AHEAD << shift) {
-    T factor[AHEAD];
-#pragma unroll
-    for (int u = 0; u < AHEAD; u++) factor[u] = e + (u << shift) < stop ? x[column[e + (u << shift)]] : 0;
-#pragma unroll
-    for (int u = 0; u < AHEAD; u++)
-      if (e + (u << shift) < stop) sum += value[e + (u << shift)] * factor[u];
-  }
-  return sum;
-}
-
-/* 2^shift: the threads of a row, each with another warp if they are few. */
+/* 2^shift: the lanes of a row. */
 template <karst_amg_use USE, typename T>
 __global__ void __launch_bounds__(THREADS, RESIDENT) do_rows(karst_amg_item<T> s, int shift)
 {
-  __shared__ karst_index column[ROOM];
-  __shared__ T value[ROOM], part[THREADS];
-  const int rows = THREADS >> shift, t = (int)threadIdx.x;
+  __shared__ T product[ROOM];
+  const bool leads = (threadIdx.x & ((1 << shift) - 1)) == 0;
   stream<T> entries;
   piece now = find_piece(s.A, blockIdx.x, shift);
   entries.load(s.A.column + now.begin, s.A.value + now.begin, now.count);
   karst_cuda_begin();
-  for (int64_t number = blockIdx.x; number * rows < s.A.rows; number += gridDim.x) {
+  for (int64_t number = blockIdx.x; number * (THREADS >> shift) < s.A.rows; number += gridDim.x) {
     const piece next = find_piece(s.A, number + gridDim.x, shift);
-    const bool leads = t < rows && now.row < s.A.rows;
     karst_amg_row<T> row = {0, 0, 0, 0};
-    if (leads) row = karst_amg_load_row<USE, false>(s, now.row);
+    if (leads && now.row < s.A.rows) row = karst_amg_load_row<USE, false>(s, now.row);
     T sum = 0;
     karst_index done = 0;
     do {
-      entries.put(column, value);
+      entries.multiply(s.x, product);
       const karst_index base = done;
       done += ROOM;
       const bool more = done < now.count;
       const int64_t from = more ? now.begin + done : next.begin;
       entries.load(s.A.column + from, s.A.value + from, more ? now.count - done : next.count);
       __syncthreads();
-      const karst_index stop = min(now.stop, done);
-      sum = add_products(sum, now.own - base, stop - base, shift, column, value, s.x);
-      if (now.own < stop) now.own += (stop - now.own + (1 << shift) - 1) >> shift << shift;
+      const karst_index stop = min(now.own_count, done);
+#pragma unroll 4
+      for (; now.own < stop; now.own += 1 << shift) sum += product[now.own - base];
       __syncthreads();
     } while (done < now.count);
-    if (shift > 0) {
-      part[t] = sum;
-      __syncthreads();
-      for (int from = t + rows; leads && from < THREADS; from += rows) sum += part[from];
-    }
-    if (leads) karst_amg_finish_row<USE>(s, now.row, row, sum);
+    for (int distance = 1 << shift >> 1; distance > 0; distance /= 2)
+      sum += __shfl_down_sync(0xffffffffu, sum, distance);
+    if (leads && now.row < s.A.rows) karst_amg_finish_row<USE>(s, now.row, row, sum);
     now = next;
   }
 }
