@@ -252,36 +252,16 @@ __device__ __forceinline__ double sum_weights(const task<T> &t, karst_index i, c
   return d;
 }
 
-/* Moves the columns and their w to the front in the order of the table. Returns their number. */
-template <int LANES> __device__ __forceinline__ karst_index close_up(const karst_amg_set &set, double *w)
-{
-  using group = karst_amg_group<LANES>;
-  karst_index count = 0, all;
-  for (karst_index base = 0; base < set.slots; base += LANES) {
-    const karst_index column = set.table[base + group::lane()];
-    const double weight = w[base + group::lane()];
-    const karst_index before = group::count_before(column >= 0, &all);
-    group::sync();
-    if (column >= 0) {
-      set.table[count + before] = column;
-      w[count + before] = weight;
-    }
-    count += all;
-  }
-  group::sync();
-  return count;
-}
-
-/* Divides by d_i, and moves the weights that the levels' precision holds to the front. Returns their number. */
+/* Divides by d_i, and moves the weights that the levels' precision holds, with their columns, to the front in the order
+ * of the table. Returns their number. */
 template <int LANES, typename T>
 __device__ __forceinline__ karst_index divide(const task<T> &t, double d, const karst_amg_set &set, double *w)
 {
   using group = karst_amg_group<LANES>;
-  const karst_index count = d == 0 ? 0 : close_up<LANES>(set, w);
   karst_index held = 0, all;
-  for (karst_index base = 0; base < count; base += LANES) {
-    const karst_index k = base + group::lane(), column = k < count ? set.table[k] : -1;
-    const double weight = column >= 0 ? w[k] / -d : nan("");
+  for (karst_index base = 0; base < set.slots; base += LANES) {
+    const karst_index k = base + group::lane(), column = set.table[k];
+    const double weight = column >= 0 && d != 0 ? w[k] / -d : nan("");
     const bool holds = fabs(weight) <= t.limit;
     const karst_index before = group::count_before(holds, &all);
     group::sync();

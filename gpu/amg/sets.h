@@ -16,10 +16,10 @@ enum { KARST_AMG_WIDE = KARST_INDEX_BITS / 32, KARST_AMG_SHARE = 4 /* rows of a 
  * lane, is given up: its row moves to the last bin, and there to a table in global memory. */
 template <int BIN> struct karst_amg_bin;
 template <> struct karst_amg_bin<0> {
-  enum { END = 32, LANES = 4, SLOTS = 32, MOST = 0, THREADS = 256 / KARST_AMG_WIDE };
+  enum { END = 32, LANES = 8, SLOTS = 32, MOST = 0, THREADS = 256 / KARST_AMG_WIDE };
 };
 template <> struct karst_amg_bin<1> {
-  enum { END = 128, LANES = 8, SLOTS = 128, MOST = 0, THREADS = 128 / KARST_AMG_WIDE };
+  enum { END = 128, LANES = 16, SLOTS = 128, MOST = 0, THREADS = 256 / KARST_AMG_WIDE };
 };
 template <> struct karst_amg_bin<2> {
   enum { END = 2048, LANES = 32, SLOTS = 512, MOST = SLOTS - LANES, THREADS = 128 / KARST_AMG_WIDE };
