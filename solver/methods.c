@@ -1,8 +1,8 @@
 /* methods.c - the lists of preconditioners and of Krylov drivers. A new one adds its name to both places. */
 #include "solver/methods.h"
 
-extern const struct karst_precond_ops karst_precond_amg, karst_precond_cpr, karst_precond_none, karst_precond_parilu,
-    karst_precond_paric, karst_precond_two_stage;
+extern const struct karst_precond_ops karst_precond_none, karst_precond_parilu, karst_precond_paric,
+    karst_precond_two_stage;
 
 const struct karst_precond_ops *const karst_precond_table[] = {
     &karst_precond_none,

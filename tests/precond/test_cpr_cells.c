@@ -101,7 +101,7 @@ static karst_matrix *incompressible(karst_context *context, karst_index n, doubl
   for (karst_index i = 0; i < grid.n; i++)
     for (karst_index k = grid.start[i]; k < grid.start[i + 1]; k++) {
       double *block = value + 4 * (int64_t)k;
-      const double faces = grid.start[i + 1] - grid.start[i] - 1;
+      const double faces = (double)(grid.start[i + 1] - grid.start[i] - 1);
       block[0] = grid.column[k] == i ? faces + shift : -1;
       block[1] = grid.column[k] == i ? 0.1 * faces : -0.1;
       block[3] = grid.column[k] == i ? 4 : grid.column[k] < i ? -1 : 0;
