@@ -282,6 +282,7 @@ template <typename T> karst_status prepare(karst_context *context, karst_amg *am
   if (plan->tail < amg->levels)
     while (plan->tail_blocks > 1 && amg->level[plan->tail].A.rows <= tail.rows_least * plan->tail_blocks / 2)
       plan->tail_blocks /= 2;
+  if (plan->tail < amg->levels && amg->level[plan->tail].A.rows <= tail.rows_alone) plan->tail_blocks = 1;
   return status;
 }
 

@@ -128,6 +128,7 @@ struct karst_amg_tail {
   unsigned blocks;    /* of the cluster at most, a power of two */
   int64_t rows;       /* of a level at most */
   int64_t rows_least; /* of a thread block, if there are several */
+  int64_t rows_alone; /* that one thread block takes alone */
 };
 karst_amg_tail karst_amg_tail_of_cuda(const struct karst_cuda *cuda, bool single);
 enum { KARST_AMG_TAIL = 28 /* items of a launch at most */ };

@@ -5,8 +5,9 @@
  * first-level cache, because other thread blocks have written them. The finer levels have evicted the matrices from the
  * second-level cache, so that they are fetched before the kernel waits for the one before it.
  *
- * The kernel has no shared memory, which leaves nothing to racecheck of compute-sanitizer: between the barriers of a
- * cluster it takes minutes, so that tests/gpu/check.sh excludes this kernel from it. */
+ * Few rows are one thread block, without a cluster. The systems of make gpu-check have so few: racecheck of
+ * compute-sanitizer takes minutes for the barriers of a cluster.
+ */
 #include "gpu/amg/steps.h"
 
 namespace
@@ -14,14 +15,15 @@ namespace
 
 enum { THREADS = 1024, WARP = 32, LINE = 128 /* bytes of the cache */ };
 
-/* Waits for all threads of the cluster, and makes their stores visible to it. */
-__device__ __forceinline__ void meet()
+/* Waits for all threads of the cluster, or of the only thread block, and makes their stores visible to them. */
+template <bool CLUSTER> __device__ __forceinline__ void meet()
 {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-#else
-  __syncthreads();
+  if (CLUSTER)
+    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+  else
 #endif
+    __syncthreads();
 }
 
 __device__ __forceinline__ void fetch(const void *from, int64_t bytes)
@@ -81,7 +83,8 @@ template <typename T> struct list {
   karst_amg_item<T> item[KARST_AMG_TAIL];
 };
 
-template <typename T> __global__ void __launch_bounds__(THREADS, 1) run_tail(const list<T> steps, int count)
+template <typename T, bool CLUSTER>
+__global__ void __launch_bounds__(THREADS, 1) run_tail(const list<T> steps, int count)
 {
   static_assert(sizeof steps < 4096 - sizeof count, "arguments of a kernel");
   for (int k = 0; k < count; k++) {
@@ -95,7 +98,7 @@ template <typename T> __global__ void __launch_bounds__(THREADS, 1) run_tail(con
   karst_cuda_begin();
   for (int k = 0; k < count; k++) {
     run_item(steps.item[k]);
-    meet();
+    meet<CLUSTER>();
   }
 }
 
@@ -123,8 +126,9 @@ template <typename T> bool fits(const struct karst_cuda *cuda, unsigned blocks)
   cudaLaunchConfig_t config = configure(cuda, blocks, attribute);
   int clusters = 0;
   config.numAttrs = 1;
-  cudaFuncSetAttribute(run_tail<T>, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-  const bool fits = cudaOccupancyMaxActiveClusters(&clusters, run_tail<T>, &config) == cudaSuccess && clusters > 0;
+  cudaFuncSetAttribute(run_tail<T, true>, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  const bool fits =
+      cudaOccupancyMaxActiveClusters(&clusters, run_tail<T, true>, &config) == cudaSuccess && clusters > 0;
   cudaGetLastError();
   return fits;
 }
@@ -137,21 +141,21 @@ template <typename T> void launch(const struct karst_cuda *cuda, const karst_amg
   list<T> steps = {};
   for (int k = first; k < end; k++) steps.item[k - first] = item[k];
   if (plan->tail_blocks > 1)
-    cudaLaunchKernelEx(&config, run_tail<T>, steps, end - first);
+    cudaLaunchKernelEx(&config, run_tail<T, true>, steps, end - first);
   else
-    karst_cuda_launch(cuda, run_tail<T>, 1, THREADS, steps, end - first);
+    karst_cuda_launch(cuda, run_tail<T, false>, 1, THREADS, steps, end - first);
 }
 
 } // namespace
 
 karst_amg_tail karst_amg_tail_of_cuda(const struct karst_cuda *cuda, bool single)
 {
-  enum { CLUSTER = 16, PORTABLE = 8, MOST = 256, LEAST = 128 /* rows of a thread block */ };
+  enum { CLUSTER = 16, PORTABLE = 8, MOST = 256, LEAST = 128 /* rows of a thread block */, ALONE = 640 };
   unsigned blocks = 1;
   if (cuda->launch_early) /* so kernels run in clusters, too */
     for (blocks = CLUSTER; blocks > 1; blocks = blocks == CLUSTER ? PORTABLE : 1)
       if (single ? fits<float>(cuda, blocks) : fits<double>(cuda, blocks)) break;
-  return {blocks, (int64_t)MOST * blocks, LEAST};
+  return {blocks, (int64_t)MOST * blocks, LEAST, ALONE};
 }
 
 void karst_amg_launch_tail_cuda(const struct karst_cuda *cuda, const karst_amg *amg, int first, int end)

@@ -70,8 +70,7 @@ __global__ void __launch_bounds__(1024)
   s[(int64_t)i * b + e] = r[(int64_t)i * b + e] - *unit * sum;
 }
 
-/* r_p = W^T r: products of neighbouring elements by neighbouring threads, and their sum by a thread for each cell, which
- * reads them in shared memory. */
+/* r_p = W^T r: neighbouring threads multiply neighbouring elements, and a thread for each cell adds up its products. */
 template <int B>
 __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     restrict_small(karst_index rows, const double *__restrict__ weight, const double *__restrict__ r,

@@ -33,8 +33,6 @@ run_case() {
   only=
   # Without a number, synccheck loses track of the mbarriers of fgbilu's tiles, and the kernel stops.
   [ "$2" != synccheck ] || only='--num-cuda-barriers 512'
-  # amg's kernel for a cluster of thread blocks has no shared memory, and racecheck takes minutes for it.
-  [ "$2" != racecheck ] || only='--kernel-name-exclude kns=run_tail'
   # The library asks the driver for what a GPU may not have; such answers are no errors.
   "$sanitizer" --tool "$2" $only --target-processes all --report-api-errors no --error-exitcode 9 "$program" "$1" \
     >"$log" 2>&1
