@@ -29,13 +29,15 @@ static inline struct problem problem_read(karst_context *context, const char *pa
   char matrix[1024] = "";
   struct problem p = {.context = context};
   if (path) snprintf(matrix, sizeof matrix, "%s", path); /* it may be the memory of the next path */
-  const karst_status status = path ? karst_vector_read(context, tap_matrix_path(rhs), &p.b) : KARST_ERROR_FILE;
+  karst_status status = path ? karst_vector_read(context, tap_matrix_path(rhs), &p.b) : KARST_ERROR_FILE;
+  if (!status) status = karst_matrix_read(context, matrix, block, &p.A);
   if (!path || status == KARST_ERROR_NOT_BUILT) {
     tap_skip(path ? karst_context_error(context) : "the matrix is not there", "the system of %s", rhs);
+    karst_vector_destroy(p.b);
+    p.b = NULL;
     return p;
   }
   tap_need(context, status, rhs);
-  tap_need(context, karst_matrix_read(context, matrix, block, &p.A), matrix);
   p.n = karst_matrix_rows(p.A);
   p.x = vector_of(context, p.n, 0);
   return p;
