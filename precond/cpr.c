@@ -58,9 +58,10 @@ static karst_status make_stages(karst_precond *p, struct state *state)
   const struct settings *settings = p->settings;
   const char *coarsening = karst_options_find(settings->stage[0], "amg-coarsening");
   const bool pmis = !coarsening || strcmp(coarsening, "pmis") == 0;
+  const karst_option_value strength = {.number = 0.5};
   karst_status status = KARST_SUCCESS;
   if (pmis && !karst_options_find(settings->stage[0], "amg-strength"))
-    status = karst_options_set(settings->stage[0], "amg-strength", "0.5");
+    status = karst_options_put(settings->stage[0], "amg-strength", "0.5", &strength);
   if (!status) status = karst_stage_make(p, 0, settings->stage[0], state->pressure, &state->stage[0]);
   return status ? status : karst_stage_make(p, 1, settings->stage[1], p->A, &state->stage[1]);
 }
