@@ -50,7 +50,8 @@ __device__ __forceinline__ int warp() { return (int)threadIdx.x / WARP; }
 /* Chooses the pivot of unknown k by its column; a warp calls it. The size and the place of a candidate are one number,
  * whose last bits, those of the place, order equal sizes. */
 template <int N>
-__device__ void choose(int n, int k, double rounding, const double *column, const elimination<N> &all, choice *chosen)
+__device__ void choose_pivot(int n, int k, double rounding, const double *column, const elimination<N> &all,
+                             choice *chosen)
 {
   enum { LAST = KARST_AMG_DENSE - 1, HIGH = 32 };
   static_assert((KARST_AMG_DENSE & LAST) == 0, "places have bits of their own");
@@ -332,7 +333,7 @@ __device__ __forceinline__ int eliminate_all(const karst_amg_view<T> &A, matrix<
     const bool has = warp() == k / COLUMNS % WARPS;
     if (has) {
       M.get_column(k, column);
-      choose(M.n, k, rounding, column, all, chosen);
+      choose_pivot(M.n, k, rounding, column, all, chosen);
       if (chosen->sound) take(M.n, k, true, column, all, chosen);
     }
     __syncthreads();
