@@ -91,8 +91,6 @@ void karst_amg_release_product_cpu(karst_context *context, karst_amg_product *pr
 karst_status karst_amg_finish_cpu(karst_context *context, karst_amg *amg);
 karst_status karst_amg_weigh_cpu(karst_context *context, karst_amg *amg, karst_amg_outcome *outcome);
 void karst_amg_apply_cpu(karst_context *context, const karst_amg *amg, const double *r, double *z);
-karst_status karst_amg_fetch_cpu(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
-                                 karst_index *row_start, karst_index *column, double *value);
 
 /* Inverts the matrix of the last level into amg->inverse and returns the number of pinned unknowns. */
 karst_index karst_amg_invert_cpu(const karst_amg *amg);

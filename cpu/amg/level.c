@@ -194,13 +194,3 @@ karst_status karst_amg_load_cpu(karst_context *context, const karst_matrix *A, k
   karst_end(context, &piece);
   return KARST_SUCCESS;
 }
-
-karst_status karst_amg_fetch_cpu(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
-                                 karst_index *row_start, karst_index *column, double *value)
-{
-  (void)context;
-  memcpy(row_start, A->row_start, ((size_t)A->rows + 1) * sizeof *row_start);
-  memcpy(column, A->column, (size_t)A->entries * sizeof *column);
-  for (int64_t k = 0; k < A->entries; k++) value[k] = karst_amg_value(amg->single, A->value, k);
-  return KARST_SUCCESS;
-}

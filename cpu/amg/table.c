@@ -20,5 +20,4 @@ const struct karst_amg_kernels karst_amg_kernels_cpu = {
     .finish = karst_amg_finish_cpu,
     .weigh = karst_amg_weigh_cpu,
     .apply = karst_amg_apply_cpu,
-    .fetch = karst_amg_fetch_cpu,
 };

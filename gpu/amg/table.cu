@@ -33,8 +33,6 @@ karst_status karst_amg_take_entries_cuda(karst_context *context, const karst_amg
 namespace
 {
 
-enum { THREADS = 256 };
-
 const char *const what = "a multigrid hierarchy";
 
 /* A pool of the hierarchy's own, if the context has one. */
@@ -142,35 +140,6 @@ void destroy(karst_context *context, karst_amg *amg)
   amg->plan = NULL;
 }
 
-template <typename T> __global__ void widen(int64_t count, const T *__restrict__ value, double *wide)
-{
-  const int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (k < count) wide[k] = value[k];
-}
-
-karst_status fetch_values(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A, double *value)
-{
-  double *wide;
-  karst_status status = karst_cuda_take_work(context, A->entries, what, &wide);
-  if (status) return status;
-  karst_amg_typed(amg, [&](auto zero) {
-    widen<<<karst_cuda_grid(A->entries, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(
-        A->entries, static_cast<const decltype(zero) *>(A->value), wide);
-  });
-  status = context->backend->download(context, value, wide, (size_t)A->entries * sizeof *value);
-  karst_cuda_work_release(context, wide);
-  return status;
-}
-
-karst_status fetch(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A, karst_index *row_start,
-                   karst_index *column, double *value)
-{
-  const struct karst_backend *backend = context->backend;
-  karst_status status = backend->download(context, row_start, A->row_start, ((size_t)A->rows + 1) * sizeof *row_start);
-  if (!status) status = backend->download(context, column, A->column, (size_t)A->entries * sizeof *column);
-  return status ? status : fetch_values(context, amg, A, value);
-}
-
 } // namespace
 
 extern "C" {
@@ -194,6 +163,5 @@ const struct karst_amg_kernels karst_amg_kernels_cuda = {
     karst_cuda_entry<karst_amg_finish_cuda>::call,
     karst_cuda_entry<karst_amg_weigh_cuda>::call,
     karst_cuda_entry<karst_amg_apply_cuda>::call,
-    karst_cuda_entry<fetch>::call,
 };
 }

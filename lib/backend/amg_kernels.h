@@ -185,10 +185,6 @@ struct karst_amg_kernels {
   /* z = M^-1 r: the right-hand side of level 0 is r divided by a power of two near its largest element, so that float
    * holds it; then the steps; then z. r, z: [rows], and they do not overlap. */
   void (*apply)(karst_context *context, const karst_amg *amg, const double *r, double *z);
-
-  /* Copies an array of a level to the host, for tests and for --view. */
-  karst_status (*fetch)(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A, karst_index *row_start,
-                        karst_index *column, double *value);
 };
 
 #endif

@@ -22,7 +22,7 @@ typedef struct karst_cpr_outcome {
   karst_index block_row; /* the first such block row, or -1 */
   int64_t guarded;       /* cells whose block is singular, or whose w_i^T A_ii e_p is not positive: quasi-IMPES weights
                           * took the place of column-sum or true-IMPES ones */
-  int64_t singular;      /* cells whose A_ii is singular too, or not used before: w_i = e_p */
+  int64_t singular;      /* cells whose A_ii is singular, so that it gives no weights either: w_i = e_p */
   int64_t empty;         /* cells whose row of A_p is zero; it gets a 1 on its diagonal */
 } karst_cpr_outcome;
 

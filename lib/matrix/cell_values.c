@@ -8,7 +8,7 @@ static karst_status take_values(const karst_matrix *matrix, int64_t each, const 
   return karst_device_doubles(matrix->context, each * matrix->block_rows, what, values);
 }
 
-/* Copies the caller's values, or forgets those from before if there are none. */
+/* Copies the caller's values, or forgets those from before if given is NULL. */
 static karst_status set_values(karst_matrix *matrix, const double *given, int64_t each, const char *what,
                                double **values)
 {

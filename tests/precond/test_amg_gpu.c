@@ -1,6 +1,6 @@
 /* The kernels of algebraic multigrid on a GPU agree with those on the CPU, level by level from the same values: the
  * same C rows, aggregates and patterns, values and cycles up to rounding, and the same bits in every run. */
-#include "lib/backend/amg_kernels.h"
+#include "tests/support/amg_levels.h"
 #include "tests/support/amg_systems.h"
 
 #include <float.h>
@@ -28,8 +28,7 @@ static struct copy fetched(const struct side *side, const karst_amg_matrix *A)
 {
   struct copy copy = {A->rows, A->entries, tap_memory((int64_t)A->rows + 1, sizeof(karst_index)),
                       tap_memory(A->entries + 1, sizeof(karst_index)), tap_memory(A->entries + 1, sizeof(double))};
-  tap_need(side->context, side->kernels->fetch(side->context, &side->amg, A, copy.start, copy.column, copy.value),
-           "fetch");
+  amg_download(side->context, &side->amg, A, copy.start, copy.column, copy.value);
   return copy;
 }
 

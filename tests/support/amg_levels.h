@@ -104,6 +104,21 @@ static inline void amg_apply(struct amg_test *t, karst_index n, const double *ho
 
 static inline void amg_end(struct amg_test *t) { t->kernels->destroy(t->context, &t->amg); }
 
+/* Copies the arrays of a matrix of a level, values as double. */
+static inline void amg_download(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
+                                karst_index *start, karst_index *column, double *value)
+{
+  const struct karst_backend *backend = context->backend;
+  const size_t scalar = amg->single ? sizeof(float) : sizeof(double);
+  void *stored = tap_memory(A->entries + 1, sizeof(double));
+  tap_need(context, backend->download(context, start, A->row_start, ((size_t)A->rows + 1) * sizeof *start), "rows");
+  tap_need(context, backend->download(context, column, A->column, (size_t)A->entries * sizeof *column), "columns");
+  tap_need(context, backend->download(context, stored, A->value, (size_t)A->entries * scalar), "values");
+  for (int64_t k = 0; k < A->entries; k++)
+    value[k] = amg->single ? (double)((const float *)stored)[k] : ((const double *)stored)[k];
+  free(stored);
+}
+
 /* A matrix of a level on the host. */
 struct amg_host {
   karst_index rows, columns;
@@ -116,7 +131,7 @@ static inline struct amg_host amg_fetch(struct amg_test *t, const karst_amg_matr
   struct amg_host host = {A->rows, A->columns, tap_memory((int64_t)A->rows + 1, sizeof *host.start),
                           tap_memory(A->entries + 1, sizeof *host.column),
                           tap_memory(A->entries + 1, sizeof *host.value)};
-  tap_need(t->context, t->kernels->fetch(t->context, &t->amg, A, host.start, host.column, host.value), "fetch");
+  amg_download(t->context, &t->amg, A, host.start, host.column, host.value);
   return host;
 }
 
