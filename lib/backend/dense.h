@@ -21,7 +21,8 @@
 #define KARST_BLOCK_SIZES(M) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8)
 #define KARST_BLOCK_SIZE_LARGEST_INSTANCE 8
 
-/* gcc unrolls loops of 8 only on request; without unrolling, the sums of a block of 8 would be in memory. */
+/* gcc unrolls loops of 8 only on request, and with -O2, which packages are built with, any inner loop; without
+ * unrolling, the sums of a block would be in memory. */
 #ifdef __CUDACC__
 #define KARST_UNROLL
 #define KARST_ROLLED _Pragma("unroll 1")
@@ -35,16 +36,20 @@ KARST_INLINE void karst_block_subtract_product(int b, const double *restrict a, 
                                                double *restrict y)
 {
   KARST_UNROLL
-  for (int c = 0; c < b; c++)
+  for (int c = 0; c < b; c++) {
+    KARST_UNROLL
     for (int r = 0; r < b; r++) y[r] -= a[c * b + r] * x[c];
+  }
 }
 
 /* y += a x */
 KARST_INLINE void karst_block_add_product(int b, const double *restrict a, const double *restrict x, double *restrict y)
 {
   KARST_UNROLL
-  for (int c = 0; c < b; c++)
+  for (int c = 0; c < b; c++) {
+    KARST_UNROLL
     for (int r = 0; r < b; r++) y[r] += a[c * b + r] * x[c];
+  }
 }
 
 /* c = x y for blocks; c overlaps neither. */
