@@ -14,8 +14,11 @@
 #include <float.h>
 #include <math.h>
 
-/* What a row is to others. */
-enum { ISOLATED, LONG, FINE, COARSE };
+/* What a row is to others, in 32 bits: this, */
+enum { ISOLATED, LONG, FINE, COARSE, KIND = 3 };
+/* whether its diagonal entry is below 0, of an F row how many C columns are in its list, up to KARST_AMG_LONG, and how
+ * many columns it adds to C_i if row i depends on it strongly. */
+enum { NEGATIVE = 4, LISTED_SHIFT = 3, LISTED = 0x1fff, ADDED_SHIFT = 16 };
 
 /* What all threads read. */
 struct source {
@@ -23,10 +26,10 @@ struct source {
   const karst_amg_matrix *A;
   const karst_amg_splitting *splitting;
   karst_index most;
-  const unsigned char *kind;     /* [rows] */
-  const unsigned char *negative; /* [rows] whether the diagonal entry is below 0 */
-  const karst_index *c_start;    /* [rows + 1] for the C rows on which each row depends strongly */
-  const karst_index *c_column;   /* [c_start[rows]] */
+  uint32_t *nature;    /* [rows] */
+  karst_index *begin;  /* [rows] of the list of each F row: the C columns whose entries have the sign opposite to the */
+  karst_index *column; /* [entries] diagonal's; ~j for a column j without a strong coupling */
+  void *value;         /* [entries] their entries */
 };
 
 /* The row of one thread. The diagonal d_i has the number count while weights are summed. */
@@ -35,8 +38,8 @@ struct row {
   karst_index *column; /* [widest + 1] */
   double *weight;      /* [widest + 1] */
   karst_index count;
-  karst_index *met; /* [KARST_AMG_LONG] the numbers that a neighbour's row meets, */
-  double *share;    /* [KARST_AMG_LONG] and its entries there */
+  karst_index *met; /* [KARST_AMG_LONG + 1] the numbers that a neighbour's list meets, and that of the diagonal, */
+  double *share;    /* [KARST_AMG_LONG + 1] and the entries there */
 };
 
 KARST_INLINE double entry(const struct source *s, bool single, karst_index k)
@@ -44,85 +47,137 @@ KARST_INLINE double entry(const struct source *s, bool single, karst_index k)
   return karst_amg_value(single, s->A->value, k);
 }
 
-/* Finds what each row is, and counts the C rows on which it depends strongly in c_start, one element further on. */
-static void classify(const struct source *s, const karst_part *part, unsigned char *kind, unsigned char *negative,
-                     karst_index *c_start)
+static karst_index listed_of(uint32_t nature) { return (karst_index)(nature >> LISTED_SHIFT & LISTED); }
+
+/* Lists the C columns of opposite sign of F row i from next on, and returns the end of the list. *strong: how many of
+ * them are strong */
+static karst_index list_columns(const struct source *s, karst_index i, bool negative, karst_index next,
+                                karst_index *strong)
 {
   const karst_amg_matrix *A = s->A;
+  const double sign = negative ? -1 : 1;
+  *strong = 0;
+  for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
+    const karst_index j = A->column[k];
+    const double a = entry(s, s->single, k);
+    s->column[next] = s->splitting->strong[k] ? j : ~j;
+    karst_amg_store(s->single, s->value, next, a);
+    next += (s->splitting->place[j] >= 0) & (sign * a < 0);
+    *strong += s->splitting->strong[k] & (s->splitting->place[j] >= 0);
+  }
+  return next;
+}
+
+/* Finds what each row is, and lists the columns of F rows. */
+static void classify(const struct source *s, const karst_part *part)
+{
+  const karst_amg_matrix *A = s->A;
+  karst_index next = A->row_start[part->first];
   for (karst_index i = part->first; i < part->last; i++) {
-    bool strong = false;
-    karst_index count = 0;
-    negative[i] = 0;
+    bool strong = false, negative = false;
+    karst_index added = 1;
     for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
       strong = strong || s->splitting->strong[k];
-      count += s->splitting->strong[k] && s->splitting->place[A->column[k]] >= 0;
-      if (A->column[k] == i) negative[i] = entry(s, s->single, k) < 0;
+      if (A->column[k] == i) negative = entry(s, s->single, k) < 0;
     }
-    c_start[i + 1] = count;
-    if (s->splitting->place[i] >= 0)
-      kind[i] = COARSE;
-    else if (!strong)
-      kind[i] = ISOLATED;
-    else
-      kind[i] = A->row_start[i + 1] - A->row_start[i] > KARST_AMG_LONG ? LONG : FINE;
+    const bool is_long = A->row_start[i + 1] - A->row_start[i] > KARST_AMG_LONG;
+    const int kind = s->splitting->place[i] >= 0 ? COARSE : !strong ? ISOLATED : is_long ? LONG : FINE;
+    if (kind != COARSE) added = 0;
+    s->begin[i] = next;
+    if (kind == FINE) next = list_columns(s, i, negative, next, &added);
+    s->nature[i] = (uint32_t)kind | (negative ? NEGATIVE : 0) | (uint32_t)(next - s->begin[i]) << LISTED_SHIFT |
+                   (uint32_t)added << ADDED_SHIFT;
   }
 }
 
-/* Lists the C rows on which each row depends strongly. */
-static void list_dependences(const struct source *s, const karst_part *part, karst_index *c_column)
-{
-  for (karst_index i = part->first; i < part->last; i++) {
-    karst_index next = s->c_start[i];
-    for (karst_index k = s->A->row_start[i]; k < s->A->row_start[i + 1]; k++)
-      if (s->splitting->strong[k] && s->kind[s->A->column[k]] == COARSE) c_column[next++] = s->A->column[k];
-  }
-}
-
-/* Returns an upper bound of |C_i|. */
+/* Returns an upper bound of |C_i|, or of the entries of C row i. */
 static int64_t bound(const struct source *s, karst_index i)
 {
-  int64_t most = s->c_start[i + 1] - s->c_start[i];
-  if (s->kind[i] == COARSE) return 1;
-  if (s->kind[i] == ISOLATED) return 0;
-  for (karst_index k = s->A->row_start[i]; k < s->A->row_start[i + 1]; k++) {
-    const karst_index j = s->A->column[k];
-    if (s->splitting->strong[k] && s->kind[j] == FINE) most += s->c_start[j + 1] - s->c_start[j];
-  }
-  return most < s->A->rows ? most : s->A->rows;
+  int64_t all = 0;
+  if ((s->nature[i] & KIND) == COARSE) return 1;
+  for (karst_index k = s->A->row_start[i]; k < s->A->row_start[i + 1]; k++)
+    all += (int64_t)s->splitting->strong[k] * (s->nature[s->A->column[k]] >> ADDED_SHIFT);
+  return all < s->splitting->coarse ? all : s->splitting->coarse;
 }
 
-/* Adds the C rows on which row i depends strongly. */
-static void add_dependences(const struct source *s, karst_index i, struct row *row)
+/* Adds column j to C_i, which has count columns, if it is wanted and new. Returns their number then. */
+KARST_INLINE karst_index add_column(karst_index j, bool wanted, karst_index count, karst_index *restrict number,
+                                    karst_index *restrict column)
 {
-  for (karst_index k = s->c_start[i]; k < s->c_start[i + 1]; k++) {
-    const karst_index j = s->c_column[k];
-    const bool is_new = row->number[j] < 0; /* as a number: a branch would often be mispredicted */
-    row->number[j] = is_new ? row->count : row->number[j];
-    row->column[row->count] = j;
-    row->count += is_new;
-  }
+  const bool is_new = wanted & (number[j] < 0); /* as a number: a branch would often be mispredicted */
+  number[j] = is_new ? count : number[j];
+  column[count] = j;
+  return count + is_new;
 }
 
-/* Distributes a_ik = a over C_i and the diagonal by row k. */
-KARST_INLINE void distribute(const struct source *s, bool single, karst_index k, double a, struct row *row)
+/* Prefetches what distribute reads of row k soon, so that its searches do not wait: a third of the time. */
+KARST_INLINE void prefetch_row(const struct source *s, karst_index k, karst_index begin, karst_index end)
 {
-  const double sign = s->negative[k] ? -1 : 1;
+  const int64_t first = s->A->row_start[k], entries = s->A->row_start[k + 1] - first;
+  const int64_t scalar = s->single ? sizeof(float) : sizeof(double);
+  karst_prefetch(s->A->column + first, entries * (int64_t)sizeof *s->A->column, 0);
+  karst_prefetch((const char *)s->A->value + first * scalar, entries * scalar, 0);
+  karst_prefetch((const char *)s->value + begin * scalar, (end - begin) * scalar, 0);
+}
+
+/* Collects C_i: the C rows on which row i depends strongly, then those of its strong F neighbours. */
+static void collect_columns(const struct source *s, karst_index i, struct row *row)
+{
+  const karst_amg_matrix *A = s->A;
   karst_index count = 0;
-  double sum = 0;
-  for (karst_index q = s->A->row_start[k]; q < s->A->row_start[k + 1]; q++) {
-    const double b = entry(s, single, q);
-    const karst_index number = row->number[s->A->column[q]];
-    row->met[count] = number;
-    row->share[count] = b;
-    count += (number >= 0) & (sign * b < 0);
+  for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
+    count = add_column(A->column[k], s->splitting->strong[k] & (s->splitting->place[A->column[k]] >= 0), count,
+                       row->number, row->column);
+  for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
+    const karst_index j = A->column[k], begin = s->begin[j], end = begin + listed_of(s->nature[j]);
+    if (!s->splitting->strong[k] || (s->nature[j] & KIND) != FINE) continue;
+    prefetch_row(s, j, begin, end);
+    for (karst_index f = begin; f < end; f++)
+      count = add_column(s->column[f] < 0 ? ~s->column[f] : s->column[f], s->column[f] >= 0, count, row->number,
+                         row->column);
   }
-  for (karst_index n = 0; n < count; n++) sum += row->share[n];
+  row->count = count;
+}
+
+/* a_ki if its sign is opposite to that of a_kk, else 0. The search has no branch to mispredict. */
+KARST_INLINE double find_back(const struct source *s, bool single, karst_index i, karst_index k)
+{
+  const karst_index *column = s->A->column;
+  karst_index at = s->A->row_start[k];
+  for (karst_index left = s->A->row_start[k + 1] - at; left > 1; left -= left / 2)
+    at += column[at + left / 2] <= i ? left / 2 : 0;
+  const double a = entry(s, single, at);
+  return column[at] == i && (s->nature[k] & NEGATIVE ? a > 0 : a < 0) ? a : 0;
+}
+
+/* Distributes a_ik = a over C_i and the diagonal by row k, whose entry a_ki has its place among those of the list. */
+KARST_INLINE void distribute(const struct source *s, bool single, karst_index i, karst_index k, double a,
+                             struct row *row)
+{
+  const karst_index begin = s->begin[k], end = begin + listed_of(s->nature[k]);
+  const double own = find_back(s, single, i, k);
+  const bool adds = own != 0;
+  karst_index *restrict met = row->met, count = 0, before = 0;
+  double sum = 0, *restrict share = row->share;
+  for (karst_index f = begin; f < end; f++) {
+    const karst_index j = s->column[f] < 0 ? ~s->column[f] : s->column[f], number = row->number[j];
+    met[count + (adds & (j > i))] = number;
+    share[count + (adds & (j > i))] = karst_amg_value(single, s->value, f);
+    count += number >= 0;
+    before += (number >= 0) & (j < i);
+  }
+  if (adds) {
+    met[before] = row->count;
+    share[before] = own;
+    count++;
+  }
+  for (karst_index n = 0; n < count; n++) sum += share[n];
   if (sum == 0) {
     row->weight[row->count] += a;
     return;
   }
   const double part = a / sum;
-  for (karst_index n = 0; n < count; n++) row->weight[row->met[n]] += part * row->share[n];
+  for (karst_index n = 0; n < count; n++) row->weight[met[n]] += part * share[n];
 }
 
 /* Turns the sums of row i into weights, without those that exceed limit or are none because d_i is 0. */
@@ -145,10 +200,7 @@ static void divide_row(karst_index i, double limit, struct row *row)
 KARST_INLINE void sum_weights(const struct source *s, bool single, karst_index i, struct row *row)
 {
   const karst_amg_matrix *A = s->A;
-  row->count = 0;
-  add_dependences(s, i, row);
-  for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
-    if (s->splitting->strong[k] && s->kind[A->column[k]] == FINE) add_dependences(s, A->column[k], row);
+  collect_columns(s, i, row);
   row->number[i] = row->count;
   for (karst_index n = 0; n <= row->count; n++) row->weight[n] = 0;
   for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
@@ -156,9 +208,9 @@ KARST_INLINE void sum_weights(const struct source *s, bool single, karst_index i
     const double a = entry(s, single, k);
     if (row->number[j] >= 0)
       row->weight[row->number[j]] += a;
-    else if (s->splitting->strong[k] && s->kind[j] == FINE)
-      distribute(s, single, j, a, row);
-    else if (s->kind[j] != ISOLATED)
+    else if (s->splitting->strong[k] && (s->nature[j] & KIND) == FINE)
+      distribute(s, single, i, j, a, row);
+    else if ((s->nature[j] & KIND) != ISOLATED)
       row->weight[row->count] += a;
   }
 }
@@ -232,8 +284,8 @@ static karst_index make_entries(const struct source *s, karst_index i, const str
   const double limit = s->single ? FLT_MAX : DBL_MAX;
   karst_index *column = rows->column + rows->start[i];
   double *weight = rows->weight + rows->start[i];
-  if (s->kind[i] == ISOLATED) return 0;
-  if (s->kind[i] == COARSE) {
+  if ((s->nature[i] & KIND) == ISOLATED) return 0;
+  if ((s->nature[i] & KIND) == COARSE) {
     column[0] = s->splitting->place[i];
     weight[0] = 1;
     return 1;
@@ -258,8 +310,8 @@ static karst_status create_row(karst_context *context, karst_index rows, int64_t
   karst_status status = karst_allocate(context, &row->number, rows, sizeof *row->number, what);
   if (!status) status = karst_allocate(context, &row->column, widest + 1, sizeof *row->column, what);
   if (!status) status = karst_allocate(context, &row->weight, widest + 1, sizeof *row->weight, what);
-  if (!status) status = karst_allocate(context, &row->met, KARST_AMG_LONG, sizeof *row->met, what);
-  if (!status) status = karst_allocate(context, &row->share, KARST_AMG_LONG, sizeof *row->share, what);
+  if (!status) status = karst_allocate(context, &row->met, KARST_AMG_LONG + 1, sizeof *row->met, what);
+  if (!status) status = karst_allocate(context, &row->share, KARST_AMG_LONG + 1, sizeof *row->share, what);
   for (karst_index j = 0; j < rows && !status; j++) row->number[j] = -1;
   return status;
 }
@@ -329,35 +381,26 @@ static void copy_rows(karst_context *context, bool single, const struct rows *ro
   karst_end(context, &piece);
 }
 
-/* Finds what all rows are, on which C rows they depend, and the bounds of |C_i|. All arrays but c_column are there. */
-static karst_status classify_all(karst_context *context, struct source *s, unsigned char *kind, unsigned char *negative,
-                                 karst_index *c_start, karst_index **c_column, struct rows *rows)
+/* Finds what all rows are, their lists, and the bounds of |C_i|. */
+static void classify_all(karst_context *context, const struct source *s, const struct rows *rows)
 {
   const karst_amg_matrix *A = s->A;
   karst_piece piece = karst_begin(context, KARST_KIND_ONCE, A->entries);
 #pragma omp parallel num_threads(piece.threads)
   {
     const karst_part part = karst_part_rows(&piece, A->rows, A->row_start);
-    classify(s, &part, kind, negative, c_start);
+    classify(s, &part);
     karst_part_end(&piece, &part);
   }
   karst_end(context, &piece);
-  c_start[0] = 0;
-  for (karst_index i = 0; i < A->rows; i++) c_start[i + 1] += c_start[i];
-  const karst_status status =
-      karst_allocate(context, c_column, c_start[A->rows], sizeof **c_column, "the strong couplings of a level");
-  if (status) return status;
-  s->c_column = *c_column;
-  piece = karst_begin(context, KARST_KIND_ONCE, 2 * A->entries);
+  piece = karst_begin(context, KARST_KIND_ONCE, A->entries);
 #pragma omp parallel num_threads(piece.threads)
   {
     const karst_part part = karst_part_rows(&piece, A->rows, A->row_start);
-    list_dependences(s, &part, *c_column);
     for (karst_index i = part.first; i < part.last; i++) rows->start[i + 1] = bound(s, i);
     karst_part_end(&piece, &part);
   }
   karst_end(context, &piece);
-  return KARST_SUCCESS;
 }
 
 karst_status karst_amg_interpolate_cpu(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
@@ -366,33 +409,26 @@ karst_status karst_amg_interpolate_cpu(karst_context *context, const karst_amg *
 {
   static const char what[] = "the interpolation of a multigrid level";
   struct rows rows = {0};
-  unsigned char *kind = NULL, *negative = NULL;
-  karst_index *c_start = NULL, *c_column = NULL;
+  struct source s = {.single = amg->single, .A = A, .splitting = splitting, .most = rule->most_entries};
   karst_status status = karst_amg_take_cpu(context, &P->row_start, (int64_t)A->rows + 1, sizeof *P->row_start, what);
-  if (!status) status = karst_allocate(context, &kind, A->rows, 1, what);
-  if (!status) status = karst_allocate(context, &negative, A->rows, 1, what);
-  if (!status) status = karst_allocate(context, &c_start, (int64_t)A->rows + 1, sizeof *c_start, what);
+  if (!status) status = karst_allocate(context, &s.nature, A->rows, sizeof *s.nature, what);
+  if (!status) status = karst_allocate(context, &s.begin, A->rows, sizeof *s.begin, what);
+  if (!status) status = karst_allocate(context, &s.column, A->entries, sizeof *s.column, what);
+  if (!status) status = karst_allocate(context, &s.value, A->entries, karst_amg_scalar(amg), what);
   if (!status) status = karst_allocate(context, &rows.start, (int64_t)A->rows + 1, sizeof *rows.start, what);
   if (status) goto finish;
   P->rows = A->rows;
   P->columns = splitting->coarse;
-  struct source s = {.single = amg->single,
-                     .A = A,
-                     .splitting = splitting,
-                     .most = rule->most_entries,
-                     .kind = kind,
-                     .negative = negative,
-                     .c_start = c_start};
-  status = classify_all(context, &s, kind, negative, c_start, &c_column, &rows);
-  if (!status) status = take_rows(context, &s, &rows);
+  classify_all(context, &s, &rows);
+  status = take_rows(context, &s, &rows);
   if (!status) status = make_rows(context, &s, &rows, P);
   if (!status) status = karst_amg_take_matrix_cpu(context, amg, what, P);
   if (!status) copy_rows(context, amg->single, &rows, P);
 finish:
-  karst_release(context, kind);
-  karst_release(context, negative);
-  karst_release(context, c_start);
-  karst_release(context, c_column);
+  karst_release(context, s.nature);
+  karst_release(context, s.begin);
+  karst_release(context, s.column);
+  karst_release(context, s.value);
   karst_release(context, rows.start);
   karst_release(context, rows.column);
   karst_release(context, rows.weight);
