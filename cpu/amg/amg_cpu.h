@@ -46,16 +46,18 @@ void karst_amg_sort_cpu(karst_index count, karst_index *number);
 KARST_INLINE bool karst_amg_find_strong(bool single, const karst_amg_matrix *A, double strength, karst_index i,
                                         unsigned char *strong)
 {
-  double sign = 1, largest = 0;
-  for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++)
-    if (A->column[k] == i && karst_amg_value(single, A->value, k) < 0) sign = -1;
+  double diagonal = 0, above = 0, below = 0; /* the others' largest and smallest */
   for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
-    const double size = -sign * karst_amg_value(single, A->value, k);
-    if (A->column[k] != i && size > largest) largest = size;
+    const bool own = A->column[k] == i;
+    const double a = karst_amg_value(single, A->value, k), other = own ? 0 : a;
+    diagonal = own ? a : diagonal;
+    above = other > above ? other : above;
+    below = other < below ? other : below;
   }
+  const double sign = diagonal < 0 ? -1 : 1, largest = diagonal < 0 ? above : -below;
   for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) {
     const double size = -sign * karst_amg_value(single, A->value, k);
-    strong[k] = A->column[k] != i && size > 0 && size >= strength * largest;
+    strong[k] = (A->column[k] != i) & (size > 0) & (size >= strength * largest);
   }
   return largest > 0;
 }

@@ -36,13 +36,11 @@ static void count_dependents(karst_amg_rounds *r, unsigned char *strong, bool si
     const bool isolated = single ? !karst_amg_find_strong(true, r->A, strength, i, strong)
                                  : !karst_amg_find_strong(false, r->A, strength, i, strong);
     r->place[i] = isolated ? FINE : UNDECIDED;
-    for (karst_index k = r->A->row_start[i]; k < r->A->row_start[i + 1]; k++) {
-      if (!strong[k]) continue;
+    for (karst_index k = r->A->row_start[i]; k < r->A->row_start[i + 1]; k++)
       if (alone)
-        r->measure[r->A->column[k]]++;
-      else
+        r->measure[r->A->column[k]] += strong[k];
+      else if (strong[k])
         __atomic_fetch_add(&r->measure[r->A->column[k]], 1, __ATOMIC_RELAXED);
-    }
   }
 }
 
