@@ -21,9 +21,8 @@ typedef struct karst_cpr_cuda {
   karst_index *start;     /* [rows + 1] where each block column begins in block and row; all arrays: device memory */
   karst_index *block;     /* [blocks] the blocks of A by columns, rows ascending */
   karst_index *row;       /* [blocks] the block row of each of these */
+  bool symmetric;         /* start and row are the pattern of A */
   karst_index *diagonal;  /* [rows] the number of each diagonal block */
-  double *row_sum;        /* [rows] sum_j |a_ij| of the pressure matrix */
-  double *scale[2];       /* [rows] s_i of the balance, before a sweep and after it */
   double *unit;           /* cpr->column is in this unit, a power of two */
   karst_cpr_found *found; /* one */
   double *room;           /* [groups 3 b*b] for blocks that have no instance */

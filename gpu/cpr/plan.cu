@@ -44,6 +44,13 @@ __global__ void __launch_bounds__(THREADS)
   if (e < blocks) row[e] = row_of_block[block[e]];
 }
 
+__global__ void __launch_bounds__(THREADS)
+    compare(int64_t count, const karst_index *first, const karst_index *second, int *differs)
+{
+  const int64_t k = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (k < count && first[k] != second[k]) *differs = 1;
+}
+
 /* sorted: [blocks] the columns in ascending order; the plan gets the blocks in that order. */
 karst_status sort(karst_context *context, const karst_matrix *A, const karst_index *number, karst_index *sorted,
                   const karst_cpr_cuda *plan)
@@ -83,8 +90,26 @@ karst_status list_columns(karst_context *context, const karst_matrix *A, const k
     gather_rows<<<karst_cuda_grid(blocks, THREADS), THREADS, 0, stream>>>(blocks, plan->block, row, plan->row);
   }
   karst_cuda_work_release(context, number, row, sorted);
-  karst_cuda_work_end(context);
-  return status ? status : karst_cuda_status(context, cudaStreamSynchronize(stream), what);
+  return status;
+}
+
+/* The rows of a symmetric pattern's columns are the columns of its rows: keeps one list of them. Waits. */
+karst_status share_pattern(karst_context *context, const karst_matrix *A, karst_cpr *cpr, karst_cpr_cuda *plan)
+{
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  const int64_t starts = (int64_t)A->block_rows + 1, blocks = A->blocks;
+  int differs;
+  const karst_status status = karst_cuda_compute(context, 1, what, &differs, [&](int *found) {
+    compare<<<karst_cuda_grid(starts, THREADS), THREADS, 0, stream>>>(starts, plan->start, A->device_row_start, found);
+    compare<<<karst_cuda_grid(blocks, THREADS), THREADS, 0, stream>>>(blocks, plan->row, A->device_column, found);
+  });
+  if (status || differs) return status;
+  karst_cuda_release(context, plan->start, plan->row);
+  plan->symmetric = true;
+  plan->start = A->device_row_start;
+  plan->row = A->device_column;
+  cpr->memory -= (starts + blocks) * (int64_t)sizeof(karst_index);
+  return KARST_SUCCESS;
 }
 
 karst_status take_memory(karst_context *context, const karst_matrix *A, karst_cpr *cpr, karst_cpr_cuda *plan)
@@ -97,8 +122,8 @@ karst_status take_memory(karst_context *context, const karst_matrix *A, karst_cp
   if (!status) status = karst_cuda_take(context, blocks, what, &plan->block, bytes);
   if (!status) status = karst_cuda_take(context, blocks, what, &plan->row, bytes);
   if (!status) status = karst_cuda_take(context, rows, what, &plan->diagonal, bytes);
-  if (!status) status = karst_cuda_take(context, rows, what, &plan->row_sum, bytes);
-  for (int n = 0; n < 2 && !status; n++) status = karst_cuda_take(context, rows, what, &plan->scale[n], bytes);
+  if (!status) status = karst_cuda_take(context, (b > 2 ? b : 2) * rows, what, &cpr->residual, bytes);
+  if (!status) status = karst_cuda_take(context, rows, what, &cpr->solution, bytes);
   if (!status) status = karst_cuda_take(context, 1, what, &plan->unit, bytes);
   if (!status) status = karst_cuda_take(context, 1, what, &plan->found, bytes);
   if (status || b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE) return status;
@@ -123,16 +148,19 @@ karst_status karst_cpr_plan_cuda(karst_context *context, const karst_matrix *A, 
   plan->lanes = 1;
   while (plan->lanes < 32 && (int64_t)plan->lanes * A->block_rows < A->blocks) plan->lanes *= 2;
   status = take_memory(context, A, cpr, plan);
-  return status ? status : list_columns(context, A, plan);
+  if (!status) status = list_columns(context, A, plan);
+  if (!status) status = share_pattern(context, A, cpr, plan);
+  karst_cuda_work_end(context);
+  return status;
 }
 
 void karst_cpr_plan_destroy_cuda(karst_context *context, karst_cpr *cpr)
 {
   karst_cpr_cuda *plan = karst_cpr_cuda_of(cpr);
-  karst_cuda_release(context, cpr->weight, cpr->column);
+  karst_cuda_release(context, cpr->weight, cpr->column, cpr->residual, cpr->solution);
   if (!plan) return;
-  karst_cuda_release(context, plan->start, plan->block, plan->row, plan->diagonal, plan->row_sum, plan->scale[0],
-                     plan->scale[1], plan->unit, plan->found, plan->room);
+  if (!plan->symmetric) karst_cuda_release(context, plan->start, plan->row);
+  karst_cuda_release(context, plan->block, plan->diagonal, plan->unit, plan->found, plan->room);
   karst_release(context, plan);
 }
 

@@ -139,18 +139,19 @@ karst_status karst_cpr_pressure_cuda(karst_context *context, const karst_matrix 
   const unsigned most = (unsigned)cuda->multiprocessors * 8, all = karst_cuda_grid((int64_t)rows * lanes, THREADS);
   const unsigned grid = all < most ? all : most;
   const projection p = {rows,     b,           cpr->pressure,   lanes,       start,         plan->diagonal,
-                        A->value, cpr->weight, pressure->value, cpr->column, plan->row_sum, plan->found};
+                        A->value, cpr->weight, pressure->value, cpr->column, cpr->residual, plan->found};
+  double *const scale[] = {cpr->solution, cpr->residual + rows}; /* s_i before a sweep and after it */
   karst_cpr_found found = {};
   karst_cpr_reset_cuda(context, cpr);
   karst_cuda_instance(b, [&](auto size) { project<decltype(size)::value><<<grid, THREADS, 0, cuda->stream>>>(p); });
   scale_columns<<<most, THREADS, 0, cuda->stream>>>(A->blocks, b, cpr->pressure, A->value, plan->found, cpr->column,
                                                     plan->unit);
-  if (sweeps > 0) karst_fill_cuda(context, rows, 1, plan->scale[0]);
+  if (sweeps > 0) karst_fill_cuda(context, rows, 1, scale[0]);
   for (int n = 0; n < sweeps; n++)
     balance<<<grid, THREADS, 0, cuda->stream>>>(rows, lanes, plan->start, plan->block, plan->row, pressure->value,
-                                                plan->row_sum, plan->scale[n % 2], plan->scale[(n + 1) % 2]);
+                                                cpr->residual, scale[n % 2], scale[(n + 1) % 2]);
   if (sweeps > 0)
-    scale_rows<<<grid, THREADS, 0, cuda->stream>>>(rows, lanes, b, start, plan->scale[sweeps % 2], pressure->value,
+    scale_rows<<<grid, THREADS, 0, cuda->stream>>>(rows, lanes, b, start, scale[sweeps % 2], pressure->value,
                                                    cpr->weight);
   const karst_status status = karst_cpr_report_cuda(context, cpr, &found, outcome);
   outcome->empty = (int64_t)found.empty;

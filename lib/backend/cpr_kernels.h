@@ -29,12 +29,15 @@ typedef struct karst_cpr_outcome {
 typedef struct karst_cpr {
   karst_index rows; /* cells */
   int block_size;
-  int pressure;   /* the number of the pressure among the unknowns of a cell, from 0; set by the caller */
-  double *weight; /* [b*rows] device memory */
-  float *column;  /* [b*blocks] column p of each block of A, rounded, device memory: half of A's bytes or less to
+  int pressure;     /* the number of the pressure among the unknowns of a cell, from 0; set by the caller */
+  double *weight;   /* [b*rows] device memory */
+  float *column;    /* [b*blocks] column p of each block of A, rounded, device memory: half of A's bytes or less to
                    * subtract A E z_p */
-  void *plan;     /* the backend's own, such as the blocks of each block column */
-  int64_t memory; /* bytes of all arrays */
+  double *residual; /* [b*rows, at least 2*rows] device memory, the caller's but while A_p is computed: for r - A E z_p
+                     * and, before it, W^T r */
+  double *solution; /* [rows] the same, for z_p */
+  void *plan;       /* the backend's own, such as the blocks of each block column */
+  int64_t memory;   /* bytes of all arrays */
 } karst_cpr;
 
 struct karst_cpr_kernels {
