@@ -31,9 +31,6 @@ struct state {
   karst_cpr cpr;
   karst_matrix *pressure; /* A_p */
   karst_precond *stage[KARST_STAGES];
-  double *residual;     /* [rows of A] r - A E z_p, device memory */
-  double *restricted;   /* [cells] W^T r, device memory */
-  double *solution;     /* [cells] z_p, device memory */
   double coupling;      /* of the pressures a cell at the last choose, near 1 for an elliptic equation */
   double coupling_next; /* the largest of another unknown, or 0 */
 };
@@ -70,7 +67,7 @@ static void count(karst_precond *p)
 {
   const struct state *state = p->data;
   const int64_t cells = p->A->block_rows, vectors = karst_matrix_rows(p->A) + 2 * cells;
-  const int64_t own = state->cpr.memory + (p->A->blocks + vectors) * (int64_t)sizeof(double);
+  const int64_t own = state->cpr.memory + p->A->blocks * (int64_t)sizeof(double);
   karst_stages_count(p, state->stage, own);
   p->traffic.update = karst_traffic_of(2 * karst_entries(p->A) + p->A->blocks, 2 * p->A->blocks);
   p->traffic.apply = karst_traffic_of(3 * vectors, p->A->blocks + cells) +
@@ -91,10 +88,6 @@ static karst_status setup(karst_precond *p)
   status = kernels_of(p)->plan(context, A, &state->cpr);
   if (!status) status = karst_matrix_on_blocks_of(A, 1, &state->pressure);
   if (!status) status = make_stages(p, state);
-  if (!status)
-    status = karst_device_doubles(context, karst_matrix_rows(A), "the residual between the stages", &state->residual);
-  if (!status) status = karst_device_doubles(context, A->block_rows, "the pressure residual", &state->restricted);
-  if (!status) status = karst_device_doubles(context, A->block_rows, "the pressures", &state->solution);
   if (!status) count(p);
   return status;
 }
@@ -106,7 +99,7 @@ static karst_status couple(karst_precond *p, struct state *state, int i, double 
 {
   const struct karst_cpr_kernels *kernels = kernels_of(p);
   const struct karst_backend *backend = p->context->backend;
-  const double *root = state->solution;
+  double *root = state->cpr.solution;
   const karst_index cells = p->A->block_rows;
   karst_cpr_outcome outcome = {.reason = KARST_SOUND, .block_row = -1};
   double own, *sum = backend->scalar(p->context, &own);
@@ -117,8 +110,8 @@ static karst_status couple(karst_precond *p, struct state *state, int i, double 
   p->reason = outcome.reason;
   p->block_row = outcome.block_row;
   if (status || outcome.reason != KARST_SOUND) return status;
-  kernels->couple(p->context, &state->cpr, state->pressure, state->solution);
-  backend->dots(p->context, cells, 1, &root, root, sum);
+  kernels->couple(p->context, &state->cpr, state->pressure, root);
+  backend->dots(p->context, cells, 1, (const double *[]){root}, root, sum);
   status = backend->download(p->context, coupling, sum, sizeof *coupling);
   *coupling /= cells > 0 ? (double)cells : 1;
   return status;
@@ -253,13 +246,14 @@ static karst_status apply(const karst_precond *p, const double *r, double *z)
 {
   const struct state *state = p->data;
   const struct karst_cpr_kernels *kernels = kernels_of(p);
-  kernels->restrict_residual(p->context, &state->cpr, r, state->restricted);
-  karst_status status = karst_precond_run_apply(state->stage[0], state->restricted, state->solution);
+  double *r_p = state->cpr.residual, *s = state->cpr.residual, *z_p = state->cpr.solution;
+  kernels->restrict_residual(p->context, &state->cpr, r, r_p);
+  karst_status status = karst_precond_run_apply(state->stage[0], r_p, z_p);
   if (status) return status;
-  kernels->subtract(p->context, p->A, &state->cpr, r, state->solution, state->residual);
-  status = karst_precond_run_apply(state->stage[1], state->residual, z);
+  kernels->subtract(p->context, p->A, &state->cpr, r, z_p, s);
+  status = karst_precond_run_apply(state->stage[1], s, z);
   if (status) return status;
-  kernels->prolong(p->context, &state->cpr, state->solution, z);
+  kernels->prolong(p->context, &state->cpr, z_p, z);
   return KARST_SUCCESS;
 }
 
@@ -275,9 +269,6 @@ static void destroy(karst_precond *p)
   karst_stages_destroy(state->stage);
   karst_matrix_destroy(state->pressure);
   kernels_of(p)->plan_destroy(p->context, &state->cpr);
-  p->context->backend->release(p->context, state->residual);
-  p->context->backend->release(p->context, state->restricted);
-  p->context->backend->release(p->context, state->solution);
   karst_release(p->context, state);
 }
 

@@ -10,9 +10,8 @@ typedef struct karst_cpr_plan {
   karst_index *start;    /* [rows + 1] where each block column begins in block and row */
   karst_index *block;    /* [blocks] the blocks of A by columns, rows ascending */
   karst_index *row;      /* [blocks] the block row of each of these */
+  bool symmetric;        /* start and row are the pattern of A */
   karst_index *diagonal; /* [rows] the number of each diagonal block */
-  double *row_sum;       /* [rows] sum_j |a_ij| of the pressure matrix */
-  double *scale[2];      /* [rows] s_i of the balance, before a sweep and after it */
   double unit;           /* cpr->column is in this unit, a power of two */
   int threads;
   double *room; /* [threads (3 b*b + 2 b)] for blocks that have no instance */

@@ -1,6 +1,8 @@
 /* plan.c - the plan of CPR on the CPU: the blocks of each block column, and memory; and the table of the kernels. */
 #include "cpu/cpr/cpr_cpu.h"
 
+#include <string.h>
+
 static const char *const what = "CPR";
 
 /* Lists the blocks column by column by counting. start is one ahead until the end. */
@@ -19,6 +21,20 @@ static void list_columns(const karst_matrix *A, karst_cpr_plan *plan)
       plan->row[at] = i;
       if (A->column[k] == i) plan->diagonal[i] = k;
     }
+}
+
+/* The rows of a symmetric pattern's columns are the columns of its rows: keeps one list of them. */
+static void share_pattern(karst_context *context, const karst_matrix *A, karst_cpr *cpr)
+{
+  karst_cpr_plan *plan = cpr->plan;
+  const size_t starts = ((size_t)A->block_rows + 1) * sizeof *plan->start, rows = (size_t)A->blocks * sizeof *plan->row;
+  plan->symmetric = memcmp(plan->start, A->row_start, starts) == 0 && memcmp(plan->row, A->column, rows) == 0;
+  if (!plan->symmetric) return;
+  context->backend->release(context, plan->start);
+  context->backend->release(context, plan->row);
+  plan->start = A->device_row_start;
+  plan->row = A->device_column;
+  cpr->memory -= (int64_t)(starts + rows);
 }
 
 /* Takes device memory and adds its bytes to those of the plan. */
@@ -44,9 +60,8 @@ static karst_status take_memory(karst_context *context, const karst_matrix *A, k
       (status = take(context, blocks, sizeof *plan->block, &plan->block, cpr)) ||
       (status = take(context, blocks, sizeof *plan->row, &plan->row, cpr)) ||
       (status = take(context, rows, sizeof *plan->diagonal, &plan->diagonal, cpr)) ||
-      (status = take(context, rows, sizeof *plan->row_sum, &plan->row_sum, cpr)) ||
-      (status = take(context, rows, sizeof *plan->scale[0], &plan->scale[0], cpr)) ||
-      (status = take(context, rows, sizeof *plan->scale[1], &plan->scale[1], cpr)) || threads == 0)
+      (status = take(context, (b > 2 ? b : 2) * rows, sizeof *cpr->residual, &cpr->residual, cpr)) ||
+      (status = take(context, rows, sizeof *cpr->solution, &cpr->solution, cpr)) || threads == 0)
     return status;
   status = take(context, threads * (3 * b * b + 2 * b), sizeof *plan->room, &plan->room, cpr);
   return status ? status : take(context, threads * b, sizeof *plan->pivot, &plan->pivot, cpr);
@@ -63,18 +78,19 @@ static karst_status plan(karst_context *context, const karst_matrix *A, karst_cp
   cpr->memory = 0;
   made->unit = 1;
   status = take_memory(context, A, cpr, made);
-  if (!status) list_columns(A, made);
-  return status;
+  if (status) return status;
+  list_columns(A, made);
+  share_pattern(context, A, cpr);
+  return KARST_SUCCESS;
 }
 
 static void plan_destroy(karst_context *context, karst_cpr *cpr)
 {
   karst_cpr_plan *plan = cpr->plan;
-  context->backend->release(context, cpr->weight);
-  context->backend->release(context, cpr->column);
   if (!plan) return;
-  void *const memory[] = {plan->start,    plan->block,    plan->row,  plan->diagonal, plan->row_sum,
-                          plan->scale[0], plan->scale[1], plan->room, plan->pivot};
+  if (plan->symmetric) plan->start = plan->row = NULL;
+  void *const memory[] = {cpr->weight, cpr->column, cpr->residual,  cpr->solution, plan->start,
+                          plan->block, plan->row,   plan->diagonal, plan->room,    plan->pivot};
   for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) context->backend->release(context, memory[i]);
   karst_release(context, plan);
 }

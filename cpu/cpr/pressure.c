@@ -9,7 +9,7 @@ struct found {
   int64_t empty;
 };
 
-/* Makes rows of A_p and of the columns in float, and the sums of |a_ij| by rows. */
+/* Makes rows of A_p and of the columns in float, and the sums of |a_ij| by rows in residual. */
 KARST_INLINE void project_rows(int b, const karst_matrix *A, const karst_cpr *cpr, karst_index first, karst_index last,
                                double *restrict pressure, struct found *found)
 {
@@ -30,7 +30,7 @@ KARST_INLINE void project_rows(int b, const karst_matrix *A, const karst_cpr *cp
       row_sum += fabs(sum);
       if (!(fabs(sum) <= DBL_MAX) && i < found->bad) found->bad = i;
     }
-    plan->row_sum[i] = row_sum;
+    cpr->residual[i] = row_sum;
     if (row_sum == 0) pressure[plan->diagonal[i]] = 1;
     found->empty += row_sum == 0;
   }
@@ -91,9 +91,10 @@ static void scale_columns(karst_context *context, const karst_matrix *A, const k
 }
 
 /* A sweep of the balance, from the scales before to those after. */
-static void balance(karst_context *context, const karst_matrix *pressure, const karst_cpr_plan *plan,
-                    const double *before, double *after)
+static void balance(karst_context *context, const karst_matrix *pressure, const karst_cpr *cpr, const double *before,
+                    double *after)
 {
+  const karst_cpr_plan *plan = karst_cpr_plan_of(cpr);
   karst_piece piece = karst_begin(context, KARST_KIND_FACTOR, pressure->blocks);
 #pragma omp parallel num_threads(piece.threads)
   {
@@ -102,7 +103,7 @@ static void balance(karst_context *context, const karst_matrix *pressure, const 
       double sum = 0;
       for (karst_index e = plan->start[i]; e < plan->start[i + 1]; e++)
         sum += fabs(pressure->value[plan->block[e]]) * before[plan->row[e]];
-      after[i] = karst_cpr_balanced(before[i], sum, plan->row_sum[i]);
+      after[i] = karst_cpr_balanced(before[i], sum, cpr->residual[i]);
     }
     karst_part_end(&piece, &part);
   }
@@ -130,7 +131,6 @@ static void scale_rows(karst_context *context, const double *s, const karst_cpr 
 karst_status karst_cpr_pressure_cpu(karst_context *context, const karst_matrix *A, int sweeps, karst_cpr *cpr,
                                     karst_matrix *pressure, karst_cpr_outcome *outcome)
 {
-  const karst_cpr_plan *plan = karst_cpr_plan_of(cpr);
   const struct found found = project(context, A, cpr, pressure->value);
   outcome->empty = found.empty;
   if (found.bad < A->block_rows) {
@@ -140,8 +140,9 @@ karst_status karst_cpr_pressure_cpu(karst_context *context, const karst_matrix *
   }
   scale_columns(context, A, cpr, found.largest);
   if (sweeps <= 0) return KARST_SUCCESS;
-  karst_fill_cpu(context, cpr->rows, 1, plan->scale[0]);
-  for (int n = 0; n < sweeps; n++) balance(context, pressure, plan, plan->scale[n % 2], plan->scale[(n + 1) % 2]);
-  scale_rows(context, plan->scale[sweeps % 2], cpr, pressure);
+  double *const scale[] = {cpr->solution, cpr->residual + cpr->rows}; /* s_i before a sweep and after it */
+  karst_fill_cpu(context, cpr->rows, 1, scale[0]);
+  for (int n = 0; n < sweeps; n++) balance(context, pressure, cpr, scale[n % 2], scale[(n + 1) % 2]);
+  scale_rows(context, scale[sweeps % 2], cpr, pressure);
   return KARST_SUCCESS;
 }
