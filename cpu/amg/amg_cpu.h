@@ -87,7 +87,7 @@ karst_status karst_amg_plan_product_cpu(karst_context *context, const karst_amg 
                                         const karst_amg_matrix *B, karst_amg_product *product);
 void karst_amg_multiply_cpu(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
                             const karst_amg_matrix *B, const karst_amg_product *product);
-void karst_amg_release_columns_cpu(karst_context *context, karst_amg_matrix *matrix);
+void karst_amg_release_entries_cpu(karst_context *context, karst_amg_matrix *matrix);
 void karst_amg_release_matrix_cpu(karst_context *context, karst_amg_matrix *matrix);
 void karst_amg_release_product_cpu(karst_context *context, karst_amg_product *product);
 karst_status karst_amg_finish_cpu(karst_context *context, karst_amg *amg);

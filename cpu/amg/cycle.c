@@ -20,19 +20,12 @@ karst_status karst_amg_finish_cpu(karst_context *context, karst_amg *amg)
 {
   static const char what[] = "the vectors of a multigrid hierarchy";
   const int64_t scalar = (int64_t)karst_amg_scalar(amg), last = amg->level[amg->levels - 1].A.rows;
+  const int64_t shared = karst_amg_place_shared(amg, NULL);
   karst_amg_cpu *plan = amg->plan;
-  bool momentum = false;
-  karst_status status = KARST_SUCCESS;
-  for (int s = 0; s < amg->steps; s++) momentum = momentum || amg->step[s].action == KARST_AMG_MOMENTUM;
-  amg->plan_memory = sizeof *plan;
-  for (int l = 0; l < amg->levels && !status; l++) {
-    karst_amg_level *level = &amg->level[l];
-    const int vectors = momentum ? KARST_AMG_VECTORS : KARST_AMG_VECTORS - 1;
-    status = karst_amg_take_cpu(context, &level->weight, level->A.rows, (size_t)scalar, what);
-    for (int v = 0; v < vectors && !status; v++)
-      status = karst_amg_take_cpu(context, &level->vector[v], level->A.rows, (size_t)scalar, what);
-    amg->plan_memory += (vectors + 1) * level->A.rows * scalar;
-  }
+  amg->plan_memory = (int64_t)sizeof *plan + shared;
+  for (int l = 0; l < amg->levels; l++) karst_amg_release_entries_cpu(context, &amg->level[l].AP.C);
+  karst_status status = karst_amg_take_cpu(context, &amg->shared, shared, 1, what);
+  karst_amg_place_shared(amg, amg->shared);
   if (status || last > KARST_AMG_DENSE) return status;
   status = karst_amg_take_cpu(context, &amg->inverse, last * last, (size_t)scalar, what);
   if (!status) status = karst_amg_take_cpu(context, &plan->dense, last * last, sizeof *plan->dense, what);

@@ -55,17 +55,18 @@ karst_status karst_amg_begin_cpu(karst_context *context, const karst_matrix *A, 
   return karst_amg_take_cpu(context, &amg->level[0].A.value, A->blocks, karst_amg_scalar(amg), what);
 }
 
-void karst_amg_release_columns_cpu(karst_context *context, karst_amg_matrix *matrix)
+void karst_amg_release_entries_cpu(karst_context *context, karst_amg_matrix *matrix)
 {
   if (!matrix->borrows) context->backend->release(context, matrix->column);
+  context->backend->release(context, matrix->value);
   matrix->column = NULL;
+  matrix->value = NULL;
 }
 
 void karst_amg_release_matrix_cpu(karst_context *context, karst_amg_matrix *matrix)
 {
   if (!matrix->borrows) context->backend->release(context, matrix->row_start);
-  karst_amg_release_columns_cpu(context, matrix);
-  context->backend->release(context, matrix->value);
+  karst_amg_release_entries_cpu(context, matrix);
   *matrix = (karst_amg_matrix){0};
 }
 
@@ -92,17 +93,17 @@ void karst_amg_destroy_cpu(karst_context *context, karst_amg *amg)
     karst_amg_level *level = &amg->level[l];
     karst_amg_release_matrix_cpu(context, &level->P);
     karst_amg_release_matrix_cpu(context, &level->R);
+    if (amg->shared) level->AP.C.value = NULL;
     karst_amg_release_product_cpu(context, &level->AP);
     karst_amg_release_product_cpu(context, &level->RAP);
-    context->backend->release(context, level->weight);
-    for (int v = 0; v < KARST_AMG_VECTORS; v++) context->backend->release(context, level->vector[v]);
     *level = (karst_amg_level){0};
   }
+  context->backend->release(context, amg->shared);
   context->backend->release(context, amg->inverse);
   if (plan) context->backend->release(context, plan->dense);
   if (plan) context->backend->release(context, plan->origin);
   karst_release(context, plan);
-  amg->inverse = NULL;
+  amg->shared = amg->inverse = NULL;
   amg->plan = NULL;
 }
 

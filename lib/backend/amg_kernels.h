@@ -55,8 +55,8 @@ typedef struct karst_amg_level {
   karst_amg_matrix P; /* [rows of A x rows of the next level]; no rows on the last level */
   karst_amg_matrix R; /* its transpose */
   karst_amg_product AP, RAP;
-  void *weight;                    /* [rows] of the smoother: 1 / d_i, or 0 where d_i is 0 */
-  void *vector[KARST_AMG_VECTORS]; /* [rows] each; the last one only for chebyshev */
+  void *weight;                    /* [rows] of the smoother: 1 / d_i, or 0 where d_i is 0; in karst_amg.shared */
+  void *vector[KARST_AMG_VECTORS]; /* [rows] each, in karst_amg.shared; the last one only for chebyshev */
 } karst_amg_level;
 
 typedef enum karst_amg_action {
@@ -92,13 +92,38 @@ typedef struct karst_amg {
   bool l1;    /* d_i = a_ii + sign(a_ii) sum |a_ij|; else d_i = a_ii */
   int levels; /* at least 1 */
   karst_amg_level level[KARST_AMG_LEVELS];
+  void *shared;         /* the weights and vectors, which cycles need, and in the same memory the values of each A P,
+                         * which are only needed until those of R (A P) are computed; NULL before finish */
   void *inverse;        /* [rows * rows] of the last level, in the backend's order; NULL: it has no INVERT step */
   karst_amg_step *step; /* [steps] host memory of the caller's */
   int steps;
   int result;          /* the vector of level 0 that has the result of the steps */
   void *plan;          /* the backend's own */
-  int64_t plan_memory; /* its bytes, with the inverse, the weights and the vectors */
+  int64_t plan_memory; /* its bytes, with the inverse and the shared memory */
 } karst_amg;
+
+/* Places the weights, the vectors and the values of the products A P in shared memory, and returns its bytes; with
+ * shared NULL it only counts them. */
+static inline int64_t karst_amg_place_shared(karst_amg *amg, char *shared)
+{
+  enum { ALIGNED = 256 /* bytes */ };
+  const int64_t scalar = amg->single ? sizeof(float) : sizeof(double);
+  int vectors = KARST_AMG_VECTORS - 1;
+  int64_t bytes = 0;
+  for (int s = 0; s < amg->steps; s++)
+    if (amg->step[s].action == KARST_AMG_MOMENTUM) vectors = KARST_AMG_VECTORS;
+  for (int l = 0; l < amg->levels; l++)
+    for (int v = -1; v < vectors; v++) {
+      if (shared) *(v < 0 ? &amg->level[l].weight : &amg->level[l].vector[v]) = shared + bytes;
+      bytes += (amg->level[l].A.rows * scalar / ALIGNED + 1) * ALIGNED;
+    }
+  for (int l = 0; l + 1 < amg->levels; l++) {
+    karst_amg_matrix *AP = &amg->level[l].AP.C;
+    if (shared) AP->value = shared;
+    if (AP->entries * scalar > bytes) bytes = AP->entries * scalar;
+  }
+  return bytes;
+}
 
 /* Fixed random bits of a number, the same on every backend (Wellons, lowbias32, 2018). */
 KARST_INLINE uint32_t karst_amg_hash(uint32_t x)
@@ -170,13 +195,14 @@ struct karst_amg_kernels {
   /* Computes the values of C. Allocates nothing. */
   void (*multiply)(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A, const karst_amg_matrix *B,
                    const karst_amg_product *product);
-  /* Releases the columns alone: the values of a product A P are found by their slots, once R (A P) is planned. */
-  void (*release_columns)(karst_context *context, karst_amg_matrix *matrix);
+  /* Releases the columns and the values: those of a product A P are found by their slots in shared memory, once R (A P)
+   * is made. */
+  void (*release_entries)(karst_context *context, karst_amg_matrix *matrix);
   void (*release_matrix)(karst_context *context, karst_amg_matrix *matrix);
   void (*release_product)(karst_context *context, karst_amg_product *product);
 
-  /* Takes the memory of the weights, the vectors and, if the last level has at most KARST_AMG_DENSE rows, its inverse,
-   * and prepares to run amg->step. All levels and the steps are there. */
+  /* Takes the shared memory and, if the last level has at most KARST_AMG_DENSE rows, that of its inverse, and prepares
+   * to run amg->step. All levels and the steps are there. */
   karst_status (*finish)(karst_context *context, karst_amg *amg);
   /* Computes the weights of all levels and the inverse of the last one by elimination with pivoting. Allocates nothing.
    * A pivot is pinned that errors of rows * epsilon of the levels' precision in the entries of the last level, relative

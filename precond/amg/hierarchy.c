@@ -81,8 +81,8 @@ static karst_status add_level(karst_context *context, karst_amg *amg)
   if (!status) kernels->multiply(context, amg, &level->A, &level->P, &level->AP);
   if (!status) status = kernels->plan_product(context, amg, &level->R, &level->AP.C, &level->RAP);
   if (status) return status;
-  kernels->release_columns(context, &level->AP.C);
   kernels->multiply(context, amg, &level->R, &level->AP.C, &level->RAP);
+  kernels->release_entries(context, &level->AP.C);
   level[1].A = level->RAP.C;
   level[1].A.borrows = true;
   amg->levels++;
@@ -120,17 +120,18 @@ karst_status karst_amg_renew(karst_context *context, const karst_matrix *A, kars
   return kernels->weigh(context, amg, outcome);
 }
 
-/* The bytes of a matrix's arrays, those of its values given. */
-static int64_t bytes_of(const karst_amg_matrix *matrix, int64_t scalar, bool columns)
+/* The bytes of a matrix's arrays, those of a value given. */
+static int64_t bytes_of(const karst_amg_matrix *matrix, int64_t scalar)
 {
-  const int64_t pattern = (matrix->rows + 1 + (columns ? matrix->entries : 0)) * (int64_t)sizeof(karst_index);
-  return matrix->entries * scalar + pattern;
+  const int64_t index = sizeof(karst_index);
+  return matrix->entries * (scalar + index) + (matrix->rows + 1) * index;
 }
 
-static int64_t bytes_of_product(const karst_amg_product *product, int64_t scalar, bool columns)
+/* Those of a product but for its entries. */
+static int64_t bytes_of_plan(const karst_amg_product *product)
 {
-  return bytes_of(&product->C, scalar, columns) + product->products * product->slot_size +
-         (product->C.rows + 1) * (int64_t)sizeof *product->first;
+  const int64_t row = sizeof *product->first + sizeof *product->C.row_start;
+  return product->products * product->slot_size + (product->C.rows + 1) * row;
 }
 
 karst_amg_sums karst_amg_add_up(const karst_amg *amg)
@@ -143,19 +144,19 @@ karst_amg_sums karst_amg_add_up(const karst_amg *amg)
     sums.entries += level->A.entries;
     if (l == 0) sums.memory += level->A.entries * scalar; /* the pattern is the caller's */
     if (l + 1 == amg->levels) break;
-    sums.memory += bytes_of(&level->P, scalar, true) + bytes_of(&level->R, scalar, true) +
-                   bytes_of_product(&level->AP, scalar, false) + bytes_of_product(&level->RAP, scalar, true);
+    sums.memory += bytes_of(&level->P, scalar) + bytes_of(&level->R, scalar) + bytes_of_plan(&level->AP) +
+                   bytes_of_plan(&level->RAP) + level->RAP.C.entries * (scalar + (int64_t)sizeof(karst_index));
   }
   for (int i = 0; i < amg->steps; i++) {
     const karst_amg_step *step = &amg->step[i];
     const karst_amg_level *level = &amg->level[step->level];
     const double vectors = 3 * (double)level->A.rows * (double)scalar;
-    const double all = (double)bytes_of(&level->A, scalar, true) + vectors;
+    const double all = (double)bytes_of(&level->A, scalar) + vectors;
     const bool transfers = step->action == KARST_AMG_RESTRICT || step->action == KARST_AMG_PROLONG;
     const double inverse = (double)level->A.rows * (double)level->A.rows * (double)scalar;
     sums.traffic += step->action == KARST_AMG_FIRST    ? vectors
                     : step->action == KARST_AMG_INVERT ? inverse
-                    : transfers                        ? (double)bytes_of(&level->P, scalar, true) + vectors
+                    : transfers                        ? (double)bytes_of(&level->P, scalar) + vectors
                                                        : all;
   }
   return sums;

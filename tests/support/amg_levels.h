@@ -58,8 +58,8 @@ static inline karst_status amg_add_level(struct amg_test *t)
   if (!status) kernels->multiply(t->context, &t->amg, &level->A, &level->P, &level->AP);
   if (!status) status = kernels->plan_product(t->context, &t->amg, &level->R, &level->AP.C, &level->RAP);
   if (status) return status;
-  kernels->release_columns(t->context, &level->AP.C);
   kernels->multiply(t->context, &t->amg, &level->R, &level->AP.C, &level->RAP);
+  kernels->release_entries(t->context, &level->AP.C);
   level[1].A = level->RAP.C;
   level[1].A.borrows = true;
   t->amg.levels++;
