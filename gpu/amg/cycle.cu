@@ -286,21 +286,16 @@ template <typename T> karst_status prepare(karst_context *context, karst_amg *am
   return status;
 }
 
-karst_status take_vectors(karst_context *context, karst_amg *amg)
+karst_status take_shared(karst_context *context, karst_amg *amg)
 {
-  const int64_t scalar = amg->single ? sizeof(float) : sizeof(double);
-  bool momentum = false;
-  karst_status status = KARST_SUCCESS;
-  for (int s = 0; s < amg->steps; s++) momentum = momentum || amg->step[s].action == KARST_AMG_MOMENTUM;
-  for (int l = 0; l < amg->levels && !status; l++) {
-    karst_amg_level *level = &amg->level[l];
-    const int64_t bytes = ((int64_t)level->A.rows + 1) * scalar;
-    const int count = momentum ? KARST_AMG_VECTORS : KARST_AMG_VECTORS - 1;
-    status = karst_amg_take_bytes_cuda(context, amg, bytes, what, &level->weight);
-    for (int v = 0; v < count && !status; v++)
-      status = karst_amg_take_bytes_cuda(context, amg, bytes, what, &level->vector[v]);
-    amg->plan_memory += (count + 1) * bytes;
+  const int64_t bytes = karst_amg_place_shared(amg, NULL);
+  for (int l = 0; l < amg->levels; l++) {
+    karst_cuda_work_release(context, amg->level[l].AP.C.value);
+    amg->level[l].AP.C.value = NULL;
   }
+  const karst_status status = karst_amg_take_bytes_cuda(context, amg, bytes, what, &amg->shared);
+  karst_amg_place_shared(amg, static_cast<char *>(amg->shared));
+  amg->plan_memory += bytes;
   return status;
 }
 
@@ -318,7 +313,7 @@ karst_status karst_amg_finish_cuda(karst_context *context, karst_amg *amg)
 {
   karst_amg_cuda *plan = karst_amg_cuda_of(amg);
   amg->plan_memory = (int64_t)sizeof(karst_amg_scalars);
-  karst_status status = take_vectors(context, amg);
+  karst_status status = take_shared(context, amg);
   if (!status) status = karst_amg_invert_prepare_cuda(context, amg);
   if (!status) status = amg->single ? prepare<float>(context, amg, plan) : prepare<double>(context, amg, plan);
   if (status) return status;

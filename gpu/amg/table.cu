@@ -80,17 +80,18 @@ karst_status begin(karst_context *context, const karst_matrix *A, karst_amg *amg
   return status ? status : karst_amg_longest_row_cuda(context, finest->rows, finest->row_start, &finest->longest);
 }
 
-void release_columns(karst_context *context, karst_amg_matrix *matrix)
+void release_entries(karst_context *context, karst_amg_matrix *matrix)
 {
   if (!matrix->borrows) karst_cuda_work_release(context, matrix->column);
+  karst_cuda_work_release(context, matrix->value);
   matrix->column = NULL;
+  matrix->value = NULL;
 }
 
 void release_matrix(karst_context *context, karst_amg_matrix *matrix)
 {
   if (!matrix->borrows) karst_cuda_work_release(context, matrix->row_start);
-  release_columns(context, matrix);
-  karst_cuda_work_release(context, matrix->value);
+  release_entries(context, matrix);
   *matrix = {};
 }
 
@@ -117,14 +118,14 @@ void release_levels(karst_context *context, karst_amg *amg)
     karst_amg_level *level = &amg->level[l];
     release_matrix(context, &level->P);
     release_matrix(context, &level->R);
+    if (amg->shared) level->AP.C.value = NULL;
     release_product(context, &level->AP);
     release_product(context, &level->RAP);
-    karst_cuda_work_release(context, level->weight);
-    for (int v = 0; v < KARST_AMG_VECTORS; v++) karst_cuda_work_release(context, level->vector[v]);
     *level = {};
   }
+  karst_cuda_work_release(context, amg->shared);
   karst_cuda_work_release(context, amg->inverse);
-  amg->inverse = NULL;
+  amg->shared = amg->inverse = NULL;
 }
 
 void destroy(karst_context *context, karst_amg *amg)
@@ -157,7 +158,7 @@ const struct karst_amg_kernels karst_amg_kernels_cuda = {
     karst_cuda_entry<karst_amg_transpose_cuda>::call,
     karst_cuda_entry<karst_amg_plan_product_cuda>::call,
     karst_cuda_entry<karst_amg_multiply_cuda>::call,
-    karst_cuda_entry<release_columns>::call,
+    karst_cuda_entry<release_entries>::call,
     karst_cuda_entry<release_matrix>::call,
     karst_cuda_entry<release_product>::call,
     karst_cuda_entry<karst_amg_finish_cuda>::call,
