@@ -8,9 +8,8 @@
  * couplings are mainly those of pressures. A is in blocks of b; r and z have b elements a cell, z_p has one. */
 #include "lib/backend/cpr_kernels.h"
 #include "lib/matrix/cell_values.h"
+#include "precond/amg/amg.h"
 #include "precond/stages.h"
-
-#include <string.h>
 
 enum { AUTO = 0, BALANCE = 20, UNKNOWNS = 16 /* that cpr-pressure has numbers for */ };
 
@@ -27,12 +26,23 @@ struct settings {
   karst_options *stage[KARST_STAGES];
 };
 
+/* The weights in use, and what they are made from. */
+struct weighting {
+  karst_cpr_weights weights;
+  const double *given;
+  int sweeps;
+};
+
 struct state {
   karst_cpr cpr;
   karst_matrix *pressure; /* A_p */
   karst_precond *stage[KARST_STAGES];
-  double coupling;      /* of the pressures a cell at the last choose, near 1 for an elliptic equation */
-  double coupling_next; /* the largest of another unknown, or 0 */
+  bool found;                 /* the pressure unknown, with its couplings */
+  double coupling;            /* of the pressures a cell, near 1 for an elliptic equation */
+  double coupling_next;       /* the largest of another unknown, or 0 */
+  bool fresh;                 /* choose has made A_p for the values that update is for */
+  struct weighting weighting; /* of A_p */
+  karst_cpr_outcome outcome;  /* of A_p */
 };
 
 static const char *const weight_names[] = {"auto", "column-sum", "quasi-impes", "true-impes", "row-sum", "given", NULL};
@@ -53,11 +63,11 @@ static karst_status check_settings(const karst_precond *p)
 static karst_status make_stages(karst_precond *p, struct state *state)
 {
   const struct settings *settings = p->settings;
-  const char *coarsening = karst_options_find(settings->stage[0], "amg-coarsening");
-  const bool pmis = !coarsening || strcmp(coarsening, "pmis") == 0;
   const karst_option_value strength = {.number = 0.5};
+  karst_amg_settings amg;
   karst_status status = KARST_SUCCESS;
-  if (pmis && !karst_options_find(settings->stage[0], "amg-strength"))
+  karst_options_read(settings->stage[0], karst_precond_amg.options, &amg);
+  if (amg.coarsening == KARST_AMG_PMIS && amg.strength == 0)
     status = karst_options_put(settings->stage[0], "amg-strength", "0.5", &strength);
   if (!status) status = karst_stage_make(p, 0, settings->stage[0], state->pressure, &state->stage[0]);
   return status ? status : karst_stage_make(p, 1, settings->stage[1], p->A, &state->stage[1]);
@@ -133,13 +143,15 @@ static void warn_of_pressure(const karst_precond *p, const struct state *state)
                  pressure, state->coupling, state->coupling_next);
 }
 
-/* Finds the unknown with the strongest couplings in both directions, as an elliptic equation has them. */
+/* Finds the unknown with the strongest couplings in both directions, as an elliptic equation has them. It stays for
+ * later values: another pressure in the middle of a simulation would be a surprise. */
 static karst_status choose_pressure(karst_precond *p, struct state *state)
 {
   const struct settings *settings = p->settings;
   const int unknowns = p->A->block_size < UNKNOWNS ? p->A->block_size : UNKNOWNS, given = settings->pressure - 1;
   double coupling[UNKNOWNS] = {0};
   karst_status status = KARST_SUCCESS;
+  if (state->found) return status;
   for (int i = 0; i < unknowns && !status && p->reason == KARST_SOUND; i++) status = couple(p, state, i, &coupling[i]);
   if (status || p->reason != KARST_SOUND) return status;
   int best = 0;
@@ -150,18 +162,12 @@ static karst_status choose_pressure(karst_precond *p, struct state *state)
   state->coupling_next = 0;
   for (int i = 0; i < unknowns; i++)
     if (i != state->cpr.pressure && coupling[i] > state->coupling_next) state->coupling_next = coupling[i];
+  state->found = true;
   warn_of_pressure(p, state);
   return KARST_SUCCESS;
 }
 
 /* ---- the pressure matrix ---- */
-
-/* The weights in use, and what they are made from. */
-struct weighting {
-  karst_cpr_weights weights;
-  const double *given;
-  int sweeps;
-};
 
 static karst_status find_weighting(const karst_precond *p, struct weighting *weighting)
 {
@@ -184,21 +190,6 @@ static karst_status find_weighting(const karst_precond *p, struct weighting *wei
   return KARST_SUCCESS;
 }
 
-static karst_status report(karst_precond *p, const struct weighting *weighting, const karst_cpr_outcome *outcome)
-{
-  const struct state *state = p->data;
-  karst_status status = karst_precond_put(p, "cpr_pressure", "unknown of a cell", state->cpr.pressure);
-  if (!status) status = karst_precond_put(p, "cpr_coupling", "a cell", state->coupling);
-  if (!status && p->A->block_size > 1)
-    status = karst_precond_put(p, "cpr_coupling_next", "of another unknown", state->coupling_next);
-  if (!status) status = karst_precond_put_text(p, "cpr_weights_used", weight_names[1 + weighting->weights]);
-  if (!status) status = karst_precond_put(p, "cpr_guarded", "cells", (double)outcome->guarded);
-  if (!status && outcome->singular > 0)
-    status = karst_precond_put(p, "cpr_singular", "cells", (double)outcome->singular);
-  if (!status && outcome->empty > 0) status = karst_precond_put(p, "cpr_empty", "cells", (double)outcome->empty);
-  return status ? status : karst_precond_put(p, "cpr_balance_used", "sweeps", weighting->sweeps);
-}
-
 /* Computes weights and A_p. auto takes quasi-IMPES weights, balanced, if column sums fail in many cells. */
 static karst_status make_pressure_matrix(karst_precond *p, struct state *state)
 {
@@ -219,25 +210,42 @@ static karst_status make_pressure_matrix(karst_precond *p, struct state *state)
   p->block_row = outcome.block_row;
   if (status || outcome.reason != KARST_SOUND) return status;
   state->pressure->generation++;
-  return report(p, &weighting, &outcome);
+  state->weighting = weighting;
+  state->outcome = outcome;
+  return KARST_SUCCESS;
 }
 
 static karst_status choose(karst_precond *p)
 {
   struct state *state = p->data;
   karst_status status = choose_pressure(p, state);
-  if (!status) status = make_pressure_matrix(p, state);
-  for (int i = 0; i < KARST_STAGES && !status && p->reason == KARST_SOUND; i++)
-    status = karst_stage_choose(p, state->stage[i]);
-  return status;
+  if (!status && p->reason == KARST_SOUND) status = make_pressure_matrix(p, state);
+  state->fresh = true;
+  return status || p->reason != KARST_SOUND ? status : karst_stages_choose(p, state->stage);
+}
+
+static karst_status report(karst_precond *p, const struct state *state)
+{
+  const karst_cpr_outcome *outcome = &state->outcome;
+  karst_status status = karst_precond_put(p, "cpr_pressure", "unknown of a cell", state->cpr.pressure);
+  if (!status) status = karst_precond_put(p, "cpr_coupling", "a cell", state->coupling);
+  if (!status && p->A->block_size > 1)
+    status = karst_precond_put(p, "cpr_coupling_next", "of another unknown", state->coupling_next);
+  if (!status) status = karst_precond_put_text(p, "cpr_weights_used", weight_names[1 + state->weighting.weights]);
+  if (!status) status = karst_precond_put(p, "cpr_guarded", "cells", (double)outcome->guarded);
+  if (!status && outcome->singular > 0)
+    status = karst_precond_put(p, "cpr_singular", "cells", (double)outcome->singular);
+  if (!status && outcome->empty > 0) status = karst_precond_put(p, "cpr_empty", "cells", (double)outcome->empty);
+  return status ? status : karst_precond_put(p, "cpr_balance_used", "sweeps", state->weighting.sweeps);
 }
 
 static karst_status update(karst_precond *p)
 {
   struct state *state = p->data;
-  karst_status status = make_pressure_matrix(p, state);
-  for (int i = 0; i < KARST_STAGES && !status && p->reason == KARST_SOUND; i++)
-    status = karst_stage_update(p, i, state->stage[i]);
+  karst_status status = state->fresh ? KARST_SUCCESS : make_pressure_matrix(p, state);
+  state->fresh = false;
+  if (!status && p->reason == KARST_SOUND) status = report(p, state);
+  if (!status && p->reason == KARST_SOUND) status = karst_stages_update(p, state->stage);
   count(p);
   return status;
 }

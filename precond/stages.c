@@ -28,10 +28,20 @@ static void take_outcome(karst_precond *p, const karst_precond *stage)
   memcpy(p->explanation, stage->explanation, sizeof p->explanation);
 }
 
-karst_status karst_stage_choose(karst_precond *p, karst_precond *stage)
+/* A stage has no factors after its choose until its update. */
+static void choose_again(karst_precond *stage)
 {
-  const karst_status status = karst_precond_choose(stage);
-  take_outcome(p, stage);
+  if (stage->generation < 0 && stage->ops->choose) stage->due = true;
+}
+
+karst_status karst_stages_choose(karst_precond *p, karst_precond *const stage[KARST_STAGES])
+{
+  karst_status status = KARST_SUCCESS;
+  for (int i = 0; i < KARST_STAGES && !status && p->reason == KARST_SOUND; i++) {
+    choose_again(stage[i]);
+    status = karst_precond_choose(stage[i]);
+    take_outcome(p, stage[i]);
+  }
   return status;
 }
 
@@ -49,11 +59,16 @@ static karst_status report_stage(karst_precond *p, int i, const karst_precond *s
   return status;
 }
 
-karst_status karst_stage_update(karst_precond *p, int i, karst_precond *stage)
+karst_status karst_stages_update(karst_precond *p, karst_precond *const stage[KARST_STAGES])
 {
-  const karst_status status = karst_precond_update(stage);
-  take_outcome(p, stage);
-  return status ? status : report_stage(p, i, stage);
+  karst_status status = KARST_SUCCESS;
+  for (int i = 0; i < KARST_STAGES && !status && p->reason == KARST_SOUND; i++) {
+    status = karst_precond_update(stage[i]);
+    take_outcome(p, stage[i]);
+    if (!status) status = report_stage(p, i, stage[i]);
+  }
+  for (int i = 0; i < KARST_STAGES; i++) choose_again(stage[i]);
+  return status;
 }
 
 void karst_stages_count(karst_precond *p, karst_precond *const stage[KARST_STAGES], int64_t own)

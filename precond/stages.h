@@ -13,11 +13,12 @@ extern const char *const karst_stage_names[KARST_STAGES];
 karst_status karst_stage_make(karst_precond *p, int i, const karst_options *options, const karst_matrix *A,
                               karst_precond **stage);
 
-/* Runs a stage's choose if it is due, or its update, and takes over an outcome that is not sound. update also reports
- * the values of the stage as first_NAME or second_NAME, as far as the report has room; names of nested stages that are
- * too long are left out. */
-karst_status karst_stage_choose(karst_precond *p, karst_precond *stage);
-karst_status karst_stage_update(karst_precond *p, int i, karst_precond *stage);
+/* Runs the choose of the stages that are due, or the update of all, in order, and takes over the first outcome that is
+ * not sound, which ends it. A stage that is then not updated after its choose will choose again, for other values.
+ * update also reports the values of the stages as first_NAME and second_NAME, as far as the report has room; names of
+ * nested stages that are too long are left out. */
+karst_status karst_stages_choose(karst_precond *p, karst_precond *const stage[KARST_STAGES]);
+karst_status karst_stages_update(karst_precond *p, karst_precond *const stage[KARST_STAGES]);
 
 /* Gives p its stages, and sets its entries and memory to the sums over them and own bytes. A registered stage may allocate in
  * its first update. */

@@ -46,20 +46,13 @@ static karst_status setup(karst_precond *p)
 
 static karst_status choose(karst_precond *p)
 {
-  const struct two_stage *own = p->data;
-  karst_status status = KARST_SUCCESS;
-  for (int i = 0; i < KARST_STAGES && !status && p->reason == KARST_SOUND; i++)
-    status = karst_stage_choose(p, own->stage[i]);
-  return status;
+  return karst_stages_choose(p, ((const struct two_stage *)p->data)->stage);
 }
 
 /* Reports the outcome of the first stage that has failed. A stage after it was not updated and reports nothing. */
 static karst_status update(karst_precond *p)
 {
-  const struct two_stage *own = p->data;
-  karst_status status = KARST_SUCCESS;
-  for (int i = 0; i < KARST_STAGES && !status && p->reason == KARST_SOUND; i++)
-    status = karst_stage_update(p, i, own->stage[i]);
+  const karst_status status = karst_stages_update(p, ((const struct two_stage *)p->data)->stage);
   count(p);
   return status;
 }

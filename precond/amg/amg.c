@@ -259,8 +259,6 @@ static const karst_option amg_rows[] = {
 
 static const karst_option *const rows[] = {amg_rows, NULL};
 
-extern const struct karst_precond_ops karst_precond_amg;
-
 const struct karst_precond_ops karst_precond_amg = {
     .name = "amg",
     .help = "algebraic multigrid, for one unknown a cell: elliptic equations such as those of pressures",

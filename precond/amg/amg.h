@@ -31,6 +31,8 @@ typedef struct karst_amg_settings {
   int rebuild;
 } karst_amg_settings;
 
+extern const struct karst_precond_ops karst_precond_amg;
+
 /* Makes the levels for the values of A, with amg->single and l1 set, up to the last one; the steps are not there yet.
  * stalled: set to whether coarsening stopped because a level would have had more than 0.9 of the rows before. */
 karst_status karst_amg_build(karst_context *context, const karst_matrix *A, const karst_amg_settings *settings,

@@ -192,6 +192,35 @@ static void kept_cpr(karst_context *context)
   problem_end(&p, solver);
 }
 
+/* What a stage chose for values that another stage has refused does not serve other values. */
+static void refused(karst_context *context)
+{
+  static const char *const kind[][3] = {{"amg", "anisotropic:12x12x12,epsx=1e-3", "anisotropic:12x12x12,epsz=1e-3"},
+                                        {"cpr", "blackoil:12x12x6,dt=0.01", "blackoil:12x12x6,dt=1"}};
+  for (int k = 0; k < 2; k++) {
+    const char *const *pairs =
+        PAIRS("precond", "two-stage", "first", "jacobi", "second", kind[k][0], "solver", "fgmres");
+    struct problem p = problem_own(context, kind[k][2]);
+    karst_matrix *bad = matrix_from(context, kind[k][1], 0);
+    const int expected = count_iterations(&p, pairs), b = karst_matrix_block_size(bad);
+    double *good = values_on_host(p.A);
+    for (int r = 0; r < b; r++) set_entry(bad, 0, 0, r, 0);
+    give(bad, p.A);
+    karst_solver *solver = solver_from(context, pairs);
+    tap_need(context, karst_solver_setup(solver, p.A), "set-up");
+    const karst_result result = problem_solve(&p, solver);
+    tap_need(context, karst_matrix_update_values(p.A, good), "values");
+    tap_need(context, karst_solver_update(solver), "update");
+    const int found = count_solve(&p, solver);
+    tap_ok(result.reason == KARST_SINGULAR_BLOCK && expected > 0 && found == expected,
+           "%s beside a singular block, then other values: %d iterations as after a new set-up, %d", kind[k][0], found,
+           expected);
+    free(good);
+    karst_matrix_destroy(bad);
+    problem_end(&p, solver);
+  }
+}
+
 /* ---- memory ---- */
 
 /* Updates that keep the levels allocate nothing, and one that makes them anew releases the old ones. */
@@ -255,6 +284,7 @@ int main(void)
   tap_each_device(turned, "turned anisotropy");
   tap_each_device(kept, "kept levels");
   tap_each_device(kept_cpr, "cpr kept");
+  tap_each_device(refused, "values that a stage refuses");
   for (int threads = 1; threads <= (strstr(karst_build_features(), "OpenMP") ? 2 : 1); threads++) {
     allocations(PAIRS("precond", "amg", "solver", "cg", "amg-rebuild", "3"), "poisson3d:14x14x14", threads);
     allocations(PAIRS("precond", "amg", "solver", "cg", "amg-rebuild", "3", "amg-coarsening", "aggregation"),

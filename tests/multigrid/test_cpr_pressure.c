@@ -1,5 +1,6 @@
 /* cpr finds the pressure among the unknowns of a cell: 0 in the gallery's systems, 1 in those of OPM Flow, 0 in those
- * of another simulator. A wrong one costs iterations, so it is warned of. */
+ * of another simulator. A wrong one costs iterations, so it is warned of. Once found it stays. */
+#include "lib/backend/cpr_kernels.h"
 #include "tests/support/multigrid.h"
 
 #include <string.h>
@@ -63,9 +64,74 @@ static void simulators(karst_context *context)
   }
 }
 
+/* ---- what is made how often ---- */
+
+/* A backend that counts the pressure matrices that are made. */
+static struct {
+  struct karst_backend backend;
+  struct karst_cpr_kernels cpr;
+  const struct karst_cpr_kernels *own;
+  int made;
+} counting;
+
+static karst_status count_pressure(karst_context *context, const karst_matrix *A, int sweeps, karst_cpr *cpr,
+                                   karst_matrix *pressure, karst_cpr_outcome *outcome)
+{
+  counting.made++;
+  return counting.own->pressure(context, A, sweeps, cpr, pressure, outcome);
+}
+
+/* Exchanges the first two unknowns of each cell. */
+static void exchange(karst_matrix *A)
+{
+  const int b = karst_matrix_block_size(A);
+  double *value = values_on_host(A);
+  for (int64_t k = 0; k < karst_matrix_blocks(A); k++)
+    for (int r = 0; r < b; r++) {
+      double *first = value + k * b * b + r, *second = first + b, moved = *first;
+      *first = *second;
+      *second = moved;
+    }
+  tap_need(A->context, karst_matrix_update_values(A, value), "values");
+  free(value);
+}
+
+static void kept(karst_context *context)
+{
+  const struct karst_backend *before = context->backend;
+  if (tap_lacks_kernels(before->cpr, "cpr", "what is kept")) return;
+  counting.backend = *before;
+  counting.own = before->cpr;
+  counting.cpr = *before->cpr;
+  counting.cpr.pressure = count_pressure;
+  counting.backend.cpr = &counting.cpr;
+  counting.made = 0;
+  context->backend = &counting.backend;
+  struct problem p = problem_own(context, "blackoil:12x12x6,dt=1");
+  karst_solver *solver = solver_from(context, PAIRS("precond", "cpr", "first.amg-rebuild", "2"));
+  tap_need(context, karst_solver_setup(solver, p.A), "set-up");
+  const int found = counting.made;
+  for (int i = 0; i < 3; i++) tap_need(context, karst_solver_update(solver), "update");
+  tap_ok(
+      found == 3 + 1 && counting.made == found + 3 && tap_solver_number(solver, "first_amg_rebuilds") == 1,
+      "set-up makes a pressure matrix for each unknown and one to use, and each update one, also with new levels: %d, "
+      "then %d",
+      found, counting.made - found);
+  exchange(p.A);
+  for (int i = 0; i < 2; i++) tap_need(context, karst_solver_update(solver), "update");
+  const double stays = tap_solver_number(solver, "cpr_pressure");
+  tap_need(context, karst_solver_setup(solver, p.A), "set-up");
+  tap_ok(stays == 0 && tap_solver_number(solver, "cpr_pressure") == 1,
+         "the pressure stays unknown 0 after new levels, and a new set-up finds unknown %g",
+         tap_solver_number(solver, "cpr_pressure"));
+  problem_end(&p, solver);
+  context->backend = before;
+}
+
 int main(void)
 {
   tap_each_device(gallery, "the gallery");
   tap_each_device(simulators, "systems of simulators");
+  tap_each_device(kept, "what is kept");
   return tap_done();
 }
