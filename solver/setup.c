@@ -142,6 +142,7 @@ static karst_status make_system(karst_solver *solver, const karst_matrix *A, con
 {
   karst_context *context = solver->context;
   const struct karst_precond_ops *precond = karst_precond_at(context, (size_t)solver->chosen.precond);
+  const struct karst_krylov_ops *krylov = karst_krylov_table[solver->chosen.solver];
   karst_ordering_choice ordering = {.ops = karst_ordering_table[solver->chosen.ordering],
                                     .settings = solver->chosen.of_ordering};
   const karst_scale scale = (karst_scale)solver->chosen.scale;
@@ -159,6 +160,10 @@ static karst_status make_system(karst_solver *solver, const karst_matrix *A, con
   if (!status && precond->for_symmetric && scale == KARST_SCALE_BLOCK)
     karst_notify(context, KARST_MESSAGE_WARNING,
                  "%s is for symmetric matrices, and block scaling makes them unsymmetric", precond->name);
+  if (!status && precond->unsymmetric && krylov->symmetric)
+    karst_notify(context, KARST_MESSAGE_WARNING,
+                 "%s needs a symmetric preconditioner, and %s is not: use bicgstab or fgmres", krylov->name,
+                 precond->name);
   if (!status) status = karst_system_setup(&ordering, scale, A, analysis ? analysis->ordered : NULL, &solver->system);
   if (!status) status = make_parts(solver, analysis);
   if (status) return status;

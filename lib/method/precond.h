@@ -61,6 +61,7 @@ struct karst_precond_ops {
   bool needs_grid;     /* every block must join cells with a common face, of the matrix's grid or one that is found */
   bool sums_equations; /* it combines the caller's equations, so scaled ones are refused */
   bool for_symmetric;  /* warns of values that are not symmetric; the method itself checks the pattern */
+  bool unsymmetric;    /* M^-1 is not symmetric even if A is: set-up warns of it with a driver that needs that */
   const karst_option *const *options; /* lists of rows, NULL after the last; or NULL */
   size_t settings;                    /* bytes that the rows fill */
   karst_order_use order;

@@ -313,6 +313,9 @@ static void test_going_on(void)
   follow("poisson2d:30x30", LIST("--solver", "cg", "--precond", "two-stage", "--max-iterations", "5"),
          "cg needs a symmetric preconditioner, and two-stage is not: try --solver auto",
          LIST("--solver", "auto", "--max-iterations", "200"), "cg with two stages");
+  follow("poisson2d:30x30", LIST("--solver", "cg", "--precond", "cpr", "--max-iterations", "2"),
+         "cg needs a symmetric preconditioner, and cpr is not: try --solver auto",
+         LIST("--solver", "auto", "--max-iterations", "200"), "cg with cpr");
   maker = begin(path, 30);
   for (int i = 0; i < 30; i++) {
     put(&maker, i, i, i % 29 == 0 ? 1 : 2);
