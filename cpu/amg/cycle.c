@@ -150,29 +150,20 @@ static void run_step(karst_context *context, const karst_amg *amg, const karst_a
   karst_end(context, &piece);
 }
 
-/* f = factor r on level 0, or with steps behind it z = factor[0] factor[1] x. */
-static void enter_cycle(karst_context *context, const karst_amg *amg, double factor, const double *r)
+KARST_KERNEL static void karst_amg_scale(karst_index first, karst_index last, const double *factor, const double *from,
+                                         double *to)
 {
-  const karst_amg_level *level = &amg->level[0];
-  karst_piece piece = karst_begin(context, KARST_KIND_COPY, level->A.rows);
-#pragma omp parallel num_threads(piece.threads)
-  {
-    const karst_part part = karst_part_begin(&piece, level->A.rows);
-    (amg->single ? karst_amg_enter_float : karst_amg_enter_double)(part.first, part.last, factor, r, level->vector[0]);
-    karst_part_end(&piece, &part);
-  }
-  karst_end(context, &piece);
+  for (karst_index i = first; i < last; i++) to[i] = from[i] * factor[0] * factor[1];
 }
 
-static void leave_cycle(karst_context *context, const karst_amg *amg, const double *factor, double *z)
+/* to = factor[0] factor[1] from */
+static void scale_vector(karst_context *context, karst_index rows, const double *factor, const double *from, double *to)
 {
-  const karst_amg_level *level = &amg->level[0];
-  karst_piece piece = karst_begin(context, KARST_KIND_COPY, level->A.rows);
+  karst_piece piece = karst_begin(context, KARST_KIND_COPY, rows);
 #pragma omp parallel num_threads(piece.threads)
   {
-    const karst_part part = karst_part_begin(&piece, level->A.rows);
-    (amg->single ? karst_amg_leave_float : karst_amg_leave_double)(part.first, part.last, factor,
-                                                                   level->vector[amg->result], z);
+    const karst_part part = karst_part_begin(&piece, rows);
+    karst_amg_scale(part.first, part.last, factor, from, to);
     karst_part_end(&piece, &part);
   }
   karst_end(context, &piece);
@@ -189,10 +180,11 @@ void karst_amg_apply_cpu(karst_context *context, const karst_amg *amg, const dou
   }
   frexp(size, &exponent);
   if (exponent < -1000) exponent = -1000; /* or its power would be infinite */
-  enter_cycle(context, amg, ldexp(1, -exponent), r);
+  scale_vector(context, rows, (const double[]){ldexp(1, -exponent), 1}, r, amg->level[0].vector[0]);
   for (int s = 0; s < amg->steps; s++) run_step(context, amg, &amg->step[s]);
   /* x is the solution for A / 2^a and r / 2^e; their quotient may exceed the powers of two that a double holds. */
   exponent -= ((const karst_amg_cpu *)amg->plan)->exponent;
   const int part = exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
-  leave_cycle(context, amg, (const double[]){ldexp(1, part), ldexp(1, exponent - part)}, z);
+  scale_vector(context, rows, (const double[]){ldexp(1, part), ldexp(1, exponent - part)},
+               amg->level[0].vector[amg->result], z);
 }

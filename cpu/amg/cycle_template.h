@@ -1,13 +1,13 @@
-/* cycle_template.h - the steps of a cycle for the rows first .. last - 1 of a level and numbers of type T. cycle.c
- * includes it with NAME(x) the name of a function for T. */
+/* cycle_template.h - the steps of a cycle for the rows first .. last - 1 of a level whose matrices have values of type
+ * T. cycle.c includes it with NAME(x) the name of a function for T. */
 
 /* Row i of A x, in four sums that do not wait for each other. */
-KARST_INLINE T NAME(row_product)(const karst_amg_matrix *A, karst_index i, const T *x)
+KARST_INLINE double NAME(row_product)(const karst_amg_matrix *A, karst_index i, const double *x)
 {
   const T *value = A->value;
   const karst_index *column = A->column, end = A->row_start[i + 1];
   karst_index k = A->row_start[i];
-  T sum[4] = {0};
+  double sum[4] = {0};
   karst_prefetch(value + k, (int64_t)sizeof(T) * (end - k), KARST_PREFETCH_COLUMNS);
   karst_prefetch(column + k, (int64_t)sizeof *column * (end - k), KARST_PREFETCH_COLUMNS);
   for (; k + 4 <= end; k += 4)
@@ -17,10 +17,10 @@ KARST_INLINE T NAME(row_product)(const karst_amg_matrix *A, karst_index i, const
 }
 
 /* The same for rows of few entries. */
-KARST_INLINE T NAME(short_product)(const karst_amg_matrix *A, karst_index i, const T *x)
+KARST_INLINE double NAME(short_product)(const karst_amg_matrix *A, karst_index i, const double *x)
 {
   const T *value = A->value;
-  T sum = 0;
+  double sum = 0;
   for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++) sum += value[k] * x[A->column[k]];
   return sum;
 }
@@ -28,16 +28,18 @@ KARST_INLINE T NAME(short_product)(const karst_amg_matrix *A, karst_index i, con
 KARST_KERNEL static void NAME(karst_amg_first)(const karst_amg_level *level, const karst_amg_step *step,
                                                karst_index first, karst_index last)
 {
-  const T *f = level->vector[0], *weight = level->weight, factor = (T)step->factor;
-  T *y = level->vector[step->y];
+  const double *f = level->vector[0], factor = step->factor;
+  const T *weight = level->weight;
+  double *y = level->vector[step->y];
   for (karst_index i = first; i < last; i++) y[i] = factor * (weight[i] * f[i]);
 }
 
 KARST_KERNEL static void NAME(karst_amg_sweep)(const karst_amg_level *level, const karst_amg_step *step,
                                                karst_index first, karst_index last)
 {
-  const T *f = level->vector[0], *x = level->vector[step->x], *weight = level->weight, factor = (T)step->factor;
-  T *y = level->vector[step->y];
+  const double *f = level->vector[0], *x = level->vector[step->x], factor = step->factor;
+  const T *weight = level->weight;
+  double *y = level->vector[step->y];
   for (karst_index i = first; i < last; i++)
     y[i] = x[i] + factor * (weight[i] * (f[i] - NAME(row_product)(&level->A, i, x)));
 }
@@ -45,14 +47,14 @@ KARST_KERNEL static void NAME(karst_amg_sweep)(const karst_amg_level *level, con
 KARST_KERNEL static void NAME(karst_amg_momentum)(const karst_amg_level *level, const karst_amg_step *step,
                                                   karst_index first, karst_index last)
 {
-  const T *f = level->vector[0], *x = level->vector[step->x], *weight = level->weight;
-  const T factor = (T)step->factor, keep = (T)step->keep;
-  T *y = level->vector[step->y], *d = level->vector[3];
+  const double *f = level->vector[0], *x = level->vector[step->x], factor = step->factor, keep = step->keep;
+  const T *weight = level->weight;
+  double *y = level->vector[step->y], *d = level->vector[3];
   if (step->x == 0)
     for (karst_index i = first; i < last; i++) y[i] = d[i] = factor * (weight[i] * f[i]);
   else
     for (karst_index i = first; i < last; i++) {
-      const T change = factor * (weight[i] * (f[i] - NAME(row_product)(&level->A, i, x)));
+      const double change = factor * (weight[i] * (f[i] - NAME(row_product)(&level->A, i, x)));
       d[i] = keep == 0 ? change : keep * d[i] + change;
       y[i] = x[i] + d[i];
     }
@@ -61,24 +63,24 @@ KARST_KERNEL static void NAME(karst_amg_momentum)(const karst_amg_level *level, 
 KARST_KERNEL static void NAME(karst_amg_residual)(const karst_amg_level *level, const karst_amg_step *step,
                                                   karst_index first, karst_index last)
 {
-  const T *f = level->vector[0], *x = level->vector[step->x];
-  T *y = level->vector[step->y];
+  const double *f = level->vector[0], *x = level->vector[step->x];
+  double *y = level->vector[step->y];
   for (karst_index i = first; i < last; i++) y[i] = f[i] - NAME(row_product)(&level->A, i, x);
 }
 
 KARST_KERNEL static void NAME(karst_amg_restrict)(const karst_amg_level *level, const karst_amg_step *step,
                                                   karst_index first, karst_index last)
 {
-  const T *x = level->vector[step->x];
-  T *y = level[1].vector[0];
+  const double *x = level->vector[step->x];
+  double *y = level[1].vector[0];
   for (karst_index i = first; i < last; i++) y[i] = NAME(short_product)(&level->R, i, x);
 }
 
 KARST_KERNEL static void NAME(karst_amg_prolong)(const karst_amg_level *level, const karst_amg_step *step,
                                                  karst_index first, karst_index last)
 {
-  const T *x = level[1].vector[step->x], factor = (T)step->factor;
-  T *y = level->vector[step->y];
+  const double *x = level[1].vector[step->x], factor = step->factor;
+  double *y = level->vector[step->y];
   for (karst_index i = first; i < last; i++) y[i] += factor * NAME(short_product)(&level->P, i, x);
 }
 
@@ -86,25 +88,11 @@ KARST_KERNEL static void NAME(karst_amg_solve_dense)(const karst_amg *amg, const
 {
   const karst_amg_level *level = &amg->level[step->level];
   const karst_index n = level->A.rows;
-  const T *f = level->vector[0];
-  T *restrict y = level->vector[step->y];
+  const double *f = level->vector[0];
+  double *restrict y = level->vector[step->y];
   for (karst_index i = 0; i < n; i++) y[i] = 0;
   for (karst_index j = 0; j < n; j++) {
     const T *restrict column = (const T *)amg->inverse + (int64_t)j * n;
     for (karst_index i = 0; i < n; i++) y[i] += column[i] * f[j];
   }
-}
-
-KARST_KERNEL static void NAME(karst_amg_enter)(karst_index first, karst_index last, double factor, const double *r,
-                                               void *vector)
-{
-  T *f = vector;
-  for (karst_index i = first; i < last; i++) f[i] = (T)(r[i] * factor);
-}
-
-KARST_KERNEL static void NAME(karst_amg_leave)(karst_index first, karst_index last, const double *factor,
-                                               const void *vector, double *z)
-{
-  const T *x = vector;
-  for (karst_index i = first; i < last; i++) z[i] = (double)x[i] * factor[0] * factor[1];
 }

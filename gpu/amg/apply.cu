@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(THREADS) measure(int64_t rows, const double *r
  * NULL. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-    enter(int64_t rows, const double *r, karst_amg_scalars *s, T *f, karst_amg_item<T> first)
+    enter(int64_t rows, const double *r, karst_amg_scalars *s, double *f, karst_amg_item<T> first)
 {
   karst_cuda_begin();
   const int64_t i = blockIdx.x * (int64_t)(EACH * THREADS) + threadIdx.x;
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
   for (int u = 0; u < EACH; u++) {
     const int64_t at = i + u * THREADS;
-    const T scaled = sound ? (T)(value[u] * factor) : (T)0;
+    const double scaled = sound ? value[u] * factor : 0;
     if (at >= rows) continue;
     f[at] = scaled;
     if (first.y) karst_amg_first_row(first, first.y, at, scaled);
@@ -54,20 +54,18 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /* z = x 2^(exponent of r - exponent of A), in two factors, as their quotient may exceed what a double holds. */
-template <typename T>
-__global__ void __launch_bounds__(THREADS) leave(int64_t rows, const T *x, karst_amg_scalars *s, double *z)
+__global__ void __launch_bounds__(THREADS) leave(int64_t rows, const double *x, karst_amg_scalars *s, double *z)
 {
   karst_cuda_begin();
   const int64_t i = blockIdx.x * (int64_t)(EACH * THREADS) + threadIdx.x;
-  T value[EACH];
+  double value[EACH];
 #pragma unroll
   for (int u = 0; u < EACH; u++) value[u] = i + u * THREADS < rows ? x[i + u * THREADS] : 0;
   const int exponent = s->entered - s->exponent, part = min(max(exponent, -1000), 1000);
   const double factor = power_of_two(part), rest = power_of_two(exponent - part), size = s->size;
 #pragma unroll
   for (int u = 0; u < EACH; u++)
-    if (i + u * THREADS < rows)
-      z[i + u * THREADS] = size == 1 ? (double)value[u] * factor * rest : size == 0 ? 0 : nan("");
+    if (i + u * THREADS < rows) z[i + u * THREADS] = size == 1 ? value[u] * factor * rest : size == 0 ? 0 : nan("");
   if (i == 0) s->largest = 0;
 }
 
@@ -94,15 +92,11 @@ void karst_amg_apply_cuda(karst_context *context, const karst_amg *amg, const do
     using T = decltype(zero);
     karst_amg_item<T> first = {};
     if (plan->entered) first = *static_cast<const karst_amg_item<T> *>(plan->item);
-    karst_cuda_launch(cuda, enter<T>, grid, THREADS, rows, r, plan->scalars, static_cast<T *>(level->vector[0]), first);
+    karst_cuda_launch(cuda, enter<T>, grid, THREADS, rows, r, plan->scalars, level->vector[0], first);
   });
   if (plan->graph && !is_captured(cuda->stream))
     cudaGraphLaunch(plan->graph, cuda->stream);
   else
     karst_amg_launch_steps_cuda(cuda, amg);
-  karst_amg_typed(amg, [&](auto zero) {
-    using T = decltype(zero);
-    karst_cuda_launch(cuda, leave<T>, grid, THREADS, rows, static_cast<const T *>(level->vector[amg->result]),
-                      plan->scalars, z);
-  });
+  karst_cuda_launch(cuda, leave, grid, THREADS, rows, level->vector[amg->result], plan->scalars, z);
 }

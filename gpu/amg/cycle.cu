@@ -45,9 +45,9 @@ template <typename T> struct stream {
     for (int u = 0; u < EACH; u++) value[u] = t + u * THREADS < count ? __ldcg(values + t + u * THREADS) : 0;
   }
 
-  __device__ __forceinline__ void multiply(const T *x, T *product)
+  __device__ __forceinline__ void multiply(const double *x, double *product)
   {
-    T factor[EACH];
+    double factor[EACH];
 #pragma unroll
     for (int u = 0; u < EACH; u++) factor[u] = column[u] >= 0 ? x[column[u]] : 0;
 #pragma unroll
@@ -82,7 +82,7 @@ template <typename T> __device__ __forceinline__ piece find_piece(const karst_am
 template <karst_amg_use USE, typename T>
 __global__ void __launch_bounds__(THREADS, RESIDENT) do_rows(karst_amg_item<T> s, int shift)
 {
-  __shared__ T product[ROOM];
+  __shared__ double product[ROOM];
   const bool leads = (threadIdx.x & ((1 << shift) - 1)) == 0;
   stream<T> entries;
   piece now = find_piece(s.A, blockIdx.x, shift);
@@ -90,9 +90,9 @@ __global__ void __launch_bounds__(THREADS, RESIDENT) do_rows(karst_amg_item<T> s
   karst_cuda_begin();
   for (int64_t number = blockIdx.x; number * (THREADS >> shift) < s.A.rows; number += gridDim.x) {
     const piece next = find_piece(s.A, number + gridDim.x, shift);
-    karst_amg_row<T> row = {0, 0, 0, 0};
+    karst_amg_row row = {0, 0, 0, 0};
     if (leads && now.row < s.A.rows) row = karst_amg_load_row<USE, false>(s, now.row);
-    T sum = 0;
+    double sum = 0;
     karst_index done = 0;
     do {
       entries.multiply(s.x, product);
@@ -161,11 +161,6 @@ template <typename T> void launch_item(const struct karst_cuda *cuda, const kars
 #undef LAUNCH
 }
 
-template <typename T> T *vector_of(const karst_amg_level *level, int number)
-{
-  return static_cast<T *>(level->vector[number]);
-}
-
 karst_amg_use use_of(const karst_amg_step *step)
 {
   switch (step->action) {
@@ -194,14 +189,14 @@ template <typename T> karst_amg_item<T> item_of(const karst_amg *amg, const kars
   const karst_amg_matrix *A = restricts ? &level->R : prolongs ? &level->P : &level->A;
   karst_amg_item<T> s = {use, karst_amg_lanes(A->entries, 2 * (int64_t)A->rows, 4, 16), step->level, A->entries,
                          karst_amg_view_of<T>(A)};
-  s.f = vector_of<T>(level, 0);
+  s.f = level->vector[0];
   s.weight = static_cast<const T *>(level->weight);
-  s.x = vector_of<T>(prolongs ? level + 1 : level, step->x);
+  s.x = (prolongs ? level + 1 : level)->vector[step->x];
   s.inverse = static_cast<const T *>(amg->inverse);
-  s.y = restricts ? vector_of<T>(level + 1, 0) : vector_of<T>(level, step->y);
-  s.d = step->action == KARST_AMG_MOMENTUM ? vector_of<T>(level, 3) : NULL;
-  s.factor = (T)step->factor;
-  s.keep = (T)step->keep;
+  s.y = restricts ? level[1].vector[0] : level->vector[step->y];
+  s.d = step->action == KARST_AMG_MOMENTUM ? level->vector[3] : NULL;
+  s.factor = step->factor;
+  s.keep = step->keep;
   return s;
 }
 

@@ -23,37 +23,38 @@ template <typename T> struct karst_amg_item {
   int level;
   int64_t entries; /* of A */
   karst_amg_view<T> A;
-  const T *f, *weight, *x, *inverse;
-  T *y, *d, *first;
-  T factor, keep;
+  const T *weight, *inverse;
+  const double *f, *x;
+  double *y, *d, *first;
+  double factor, keep;
 };
 
 /* Loads an element of a vector. FRESH: other multiprocessors may have changed it in this kernel, so it is read past the
  * first-level cache. */
-template <bool FRESH, typename T> static __device__ __forceinline__ T karst_amg_get(const T *from)
+template <bool FRESH> static __device__ __forceinline__ double karst_amg_get(const double *from)
 {
   return FRESH ? __ldcg(from) : *from;
 }
 
 /* A first sweep for row i, where the right-hand side is f. */
 template <typename T>
-static __device__ __forceinline__ void karst_amg_first_row(const karst_amg_item<T> &s, T *y, int64_t i, T f)
+static __device__ __forceinline__ void karst_amg_first_row(const karst_amg_item<T> &s, double *y, int64_t i, double f)
 {
-  const T first = s.factor * (s.weight[i] * f);
+  const double first = s.factor * (s.weight[i] * f);
   y[i] = first;
   if (s.d) s.d[i] = first;
 }
 
 /* What a row needs besides its product. */
-template <typename T> struct karst_amg_row {
-  T f, weight, old, d;
+struct karst_amg_row {
+  double f, weight, old, d;
 };
 
 template <karst_amg_use USE, bool FRESH, typename T>
-static __device__ __forceinline__ karst_amg_row<T> karst_amg_load_row(const karst_amg_item<T> &s, int64_t i)
+static __device__ __forceinline__ karst_amg_row karst_amg_load_row(const karst_amg_item<T> &s, int64_t i)
 {
   enum { SWEEP = USE == KARST_AMG_USE_SWEEP || USE == KARST_AMG_USE_MOMENTUM };
-  karst_amg_row<T> row = {0, 0, 0, 0};
+  karst_amg_row row = {0, 0, 0, 0};
   if (SWEEP || USE == KARST_AMG_USE_RESIDUAL) row.f = karst_amg_get<FRESH>(s.f + i);
   if (SWEEP) row.weight = s.weight[i];
   if (SWEEP) row.old = karst_amg_get<FRESH>(s.x + i);
@@ -64,14 +65,14 @@ static __device__ __forceinline__ karst_amg_row<T> karst_amg_load_row(const kars
 
 template <karst_amg_use USE, typename T>
 static __device__ __forceinline__ void karst_amg_finish_row(const karst_amg_item<T> &s, int64_t i,
-                                                            const karst_amg_row<T> &row, T sum)
+                                                            const karst_amg_row &row, double sum)
 {
   if (USE == KARST_AMG_USE_RESTRICT && s.first) karst_amg_first_row(s, s.first, i, sum);
-  T y = sum;
+  double y = sum;
   if (USE == KARST_AMG_USE_PROLONG) y = row.old + s.factor * sum;
   if (USE == KARST_AMG_USE_RESIDUAL) y = row.f - sum;
   if (USE == KARST_AMG_USE_SWEEP || USE == KARST_AMG_USE_MOMENTUM) {
-    T change = s.factor * (row.weight * (row.f - sum));
+    double change = s.factor * (row.weight * (row.f - sum));
     if (USE == KARST_AMG_USE_MOMENTUM) s.d[i] = change += s.keep * row.d;
     y = row.old + change;
   }
@@ -85,10 +86,11 @@ static __device__ __forceinline__ void karst_amg_do_row(const karst_amg_item<T> 
   enum { AHEAD = 4 /* entries that a lane loads before it uses the first */ };
   using group = karst_amg_group<LANES>;
   const karst_index end = s.A.start[i + 1];
-  T sum = 0;
+  double sum = 0;
   for (karst_index e = s.A.start[i] + group::lane(); e < end; e += LANES * AHEAD) {
     karst_index column[AHEAD];
-    T value[AHEAD], x[AHEAD];
+    T value[AHEAD];
+    double x[AHEAD];
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) {
       column[u] = e + u * LANES < end ? s.A.column[e + u * LANES] : -1;
@@ -108,7 +110,7 @@ template <bool FRESH, typename T>
 static __device__ __forceinline__ void karst_amg_do_dense_row(const karst_amg_item<T> &s, int64_t i)
 {
   using group = karst_amg_group<32>;
-  T sum = 0;
+  double sum = 0;
   for (int64_t j = group::lane(); j < s.A.rows; j += 32)
     sum += s.inverse[i * s.A.rows + j] * karst_amg_get<FRESH>(s.f + j);
   sum = group::sum(sum);

@@ -5,8 +5,9 @@
  * precond/amg/hierarchy.c makes the levels from these kernels, and precond/amg/cycle.c writes a cycle as a list of
  * steps that every backend runs. Rectangular matrices exist only here.
  *
- * All arrays are device memory of the backend, which also releases them. Values of levels are float if single, else
- * double. Kernels that return a number wait for the device. Every sum has an order that depends only on the matrix. */
+ * All arrays are device memory of the backend, which also releases them. Values of matrices, weights and the inverse
+ * are float if single, else double; vectors are double. Kernels that return a number wait for the device. Every sum has
+ * an order that depends only on the matrix. */
 #ifndef KARST_LIB_BACKEND_AMG_KERNELS_H
 #define KARST_LIB_BACKEND_AMG_KERNELS_H
 
@@ -55,8 +56,8 @@ typedef struct karst_amg_level {
   karst_amg_matrix P; /* [rows of A x rows of the next level]; no rows on the last level */
   karst_amg_matrix R; /* its transpose */
   karst_amg_product AP, RAP;
-  void *weight;                    /* [rows] of the smoother: 1 / d_i, or 0 where d_i is 0; in karst_amg.shared */
-  void *vector[KARST_AMG_VECTORS]; /* [rows] each, in karst_amg.shared; the last one only for chebyshev */
+  void *weight;                      /* [rows] of the smoother: 1 / d_i, or 0 where d_i is 0; in karst_amg.shared */
+  double *vector[KARST_AMG_VECTORS]; /* [rows] each, in karst_amg.shared; the last one only for chebyshev */
 } karst_amg_level;
 
 typedef enum karst_amg_action {
@@ -114,8 +115,9 @@ static inline int64_t karst_amg_place_shared(karst_amg *amg, char *shared)
     if (amg->step[s].action == KARST_AMG_MOMENTUM) vectors = KARST_AMG_VECTORS;
   for (int l = 0; l < amg->levels; l++)
     for (int v = -1; v < vectors; v++) {
-      if (shared) *(v < 0 ? &amg->level[l].weight : &amg->level[l].vector[v]) = shared + bytes;
-      bytes += (amg->level[l].A.rows * scalar / ALIGNED + 1) * ALIGNED;
+      if (shared && v < 0) amg->level[l].weight = shared + bytes;
+      if (shared && v >= 0) amg->level[l].vector[v] = (double *)(void *)(shared + bytes);
+      bytes += (amg->level[l].A.rows * (v < 0 ? scalar : (int64_t)sizeof(double)) / ALIGNED + 1) * ALIGNED;
     }
   for (int l = 0; l + 1 < amg->levels; l++) {
     karst_amg_matrix *AP = &amg->level[l].AP.C;

@@ -245,10 +245,9 @@ static const karst_option amg_rows[] = {
      "factor of the correction from a coarser level; 0: 1.5 for aggregation, else 1",
      "The corrections of aggregation, which are constant in each aggregate, are too small."},
     {"amg-precision", KARST_OPTION_NAME, false, FIELD(precision), precision_name, 0, "float",
-     "precision in which amg stores its levels and computes on them",
-     "The Krylov method stays in double. Rounding in float leaves the preconditioner a linear operator to about seven "
-     "digits only, so gmres may take a few more iterations for an rtol below 1e-6: use fgmres, bicgstab or double "
-     "there. A nearly singular matrix may need double."},
+     "precision in which amg stores the matrices of its levels",
+     "Vectors and sums are double, so that it is the same linear operator in each apply. A nearly singular matrix may "
+     "need double matrices too."},
     {"amg-rebuild", KARST_OPTION_INTEGER, false, FIELD(rebuild), NULL, 0, "30",
      "updates after which amg makes its levels anew; 0: never",
      "Other updates keep the choice of rows and the interpolation, and compute the matrices of the levels. Unless it "

@@ -150,7 +150,7 @@ karst_amg_sums karst_amg_add_up(const karst_amg *amg)
   for (int i = 0; i < amg->steps; i++) {
     const karst_amg_step *step = &amg->step[i];
     const karst_amg_level *level = &amg->level[step->level];
-    const double vectors = 3 * (double)level->A.rows * (double)scalar;
+    const double vectors = 3 * (double)level->A.rows * (double)sizeof(double);
     const double all = (double)bytes_of(&level->A, scalar) + vectors;
     const bool transfers = step->action == KARST_AMG_RESTRICT || step->action == KARST_AMG_PROLONG;
     const double inverse = (double)level->A.rows * (double)level->A.rows * (double)scalar;

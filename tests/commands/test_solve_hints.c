@@ -215,7 +215,7 @@ static void test_multigrid(void)
   speed_up("blackoil:20x20x5,dt=100", LIST("--precond", "cpr", "--second", "jacobi"),
            "try --second iluk --second.level 1", LIST("--second", "iluk", "--second.level", "1"),
            "a weak second stage of cpr");
-  speed_up(write_scaled(1e3), LIST("--precond", "cpr"), "try --cpr-balance 20", LIST("--cpr-balance", "20"),
+  speed_up(write_scaled(1e6), LIST("--precond", "cpr"), "try --cpr-balance 20", LIST("--cpr-balance", "20"),
            "equations of different scales");
   const struct cli_run *run = CLI_RUN("solve", reservoir, "--precond", "cpr");
   tap_ok(run->status == 0 && !strstr(run->out, "\nhint "), "a solve by cpr needs no hint");
