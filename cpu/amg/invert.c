@@ -1,12 +1,12 @@
 /* invert.c - the dense inverse of the last level, by Gauss-Jordan elimination in place, in double.
  *
- * * Step k exchanges rows so that the pivot of unknown k is large: the diagonal entry where it is at least a tenth of
+ * Step k exchanges rows so that the pivot of unknown k is large: the diagonal entry where it is at least a tenth of
  * the largest entry of the column, which keeps the inverse of a symmetric matrix symmetric. In exact arithmetic the
  * pivot is u'Av, where the equations taken so far and this one, in the proportions u, have no other unknown left than
  * k, and v solves those taken so far for unknown k = 1. Errors of relative size e in the entries of A change it by up
- * to e |u|'|A||v|. A pivot within that, e = rows * epsilon of the levels' precision, is that of a singular matrix:
- * products of several levels have made A. Its unknown is pinned, which is to say 0, and the equation of its number is
- * dropped, or another one if that has been used. So its row of the inverse and the column of that equation are 0. */
+ * to e |u|'|A||v|. A pivot within that, e = karst_amg_roundings epsilon of the levels' precision, is that of a singular
+ * matrix. Its unknown is pinned, which is to say 0, and the equation of its number is dropped, or another one if that
+ * has been used. So its row of the inverse and the column of that equation are 0. */
 #include "cpu/amg/amg_cpu.h"
 
 #include <float.h>
@@ -93,7 +93,7 @@ karst_index karst_amg_invert_cpu(const karst_amg *amg)
   const karst_amg_cpu *plan = amg->plan;
   const karst_amg_matrix *A = &amg->level[amg->levels - 1].A;
   const int64_t n = A->rows;
-  const double rounding = (double)n * (amg->single ? (double)FLT_EPSILON : DBL_EPSILON);
+  const double rounding = karst_amg_roundings(A->rows) * (amg->single ? (double)FLT_EPSILON : DBL_EPSILON);
   karst_index pinned = 0;
   spread_level(amg->single, A, plan);
   for (karst_index k = 0; k < n; k++) {

@@ -325,7 +325,7 @@ __device__ __forceinline__ void store_kept(const matrix<true> &M, const eliminat
 template <bool KEPT, typename T, int N>
 __device__ __forceinline__ int eliminate_all(const karst_amg_view<T> &A, matrix<KEPT> &M, elimination<N> &all)
 {
-  const double rounding = M.n * karst_amg_epsilon<T>();
+  const double rounding = karst_amg_roundings(M.n) * karst_amg_epsilon<T>();
   int pinned = 0;
   for (int k = 0; k < M.n; k++) {
     double *column = all.column[k % 2];

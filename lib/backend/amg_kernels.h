@@ -148,6 +148,10 @@ KARST_INLINE uint32_t karst_amg_tie(karst_index i, karst_index j)
   return karst_amg_hash((uint32_t)(i < j ? i : j) ^ karst_amg_hash((uint32_t)(i < j ? j : i)));
 }
 
+/* The errors of an entry of the last level in roundings: products of several levels have made it, however few rows it
+ * has. */
+KARST_INLINE double karst_amg_roundings(karst_index rows) { return rows > 32 ? (double)rows : 32; }
+
 /* The choice of strong couplings and of interpolation. */
 typedef struct karst_amg_rule {
   double strength;  /* theta: -a_ij >= theta max_k -a_ik, signs relative to that of a_ii */
@@ -207,8 +211,8 @@ struct karst_amg_kernels {
    * to run amg->step. All levels and the steps are there. */
   karst_status (*finish)(karst_context *context, karst_amg *amg);
   /* Computes the weights of all levels and the inverse of the last one by elimination with pivoting. Allocates nothing.
-   * A pivot is pinned that errors of rows * epsilon of the levels' precision in the entries of the last level, relative
-   * to each, may have made (cpu/amg/invert.c). */
+   * A pivot is pinned that errors of karst_amg_roundings epsilon of the levels' precision in the entries of the last
+   * level, relative to each, may have made (cpu/amg/invert.c). */
   karst_status (*weigh)(karst_context *context, karst_amg *amg, karst_amg_outcome *outcome);
   /* z = M^-1 r: the right-hand side of level 0 is r divided by a power of two near its largest element, so that float
    * holds it; then the steps; then z. r, z: [rows], and they do not overlap. */

@@ -2,6 +2,7 @@
  * null space makes undetermined; and values of any size go in and come out. */
 #include "tests/support/amg_levels.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -194,6 +195,23 @@ static void test_pinned(karst_context *context, bool single)
   karst_matrix_destroy(A);
 }
 
+/* A pivot of so many roundings, in units of the entries that make it, is one of a singular matrix only if the products
+ * of several levels may have made it from 0, also in a level of two rows. */
+static void test_threshold(karst_context *context, bool single)
+{
+  static const double roundings[] = {0, 8, 24, 40, 100};
+  for (int k = 0; k < 5; k++) {
+    struct amg_test t;
+    const double pivot = 4 * roundings[k] * (single ? FLT_EPSILON : DBL_EPSILON); /* |u|'|A||v| = 4 */
+    karst_matrix *A = matrix_from_rows(context, 2, 1, (const double[]){1, -1, -1, 1 + pivot});
+    make_inverse(A, single, &t);
+    tap_ok(t.outcome.pinned == (roundings[k] < 32), "%s, two rows and a pivot of %g roundings: %ld pinned",
+           single ? "float" : "double", roundings[k], (long)t.outcome.pinned);
+    amg_end(&t);
+    karst_matrix_destroy(A);
+  }
+}
+
 /* z is linear in r for numbers of any size, 0 for 0, and NaN if an element is not finite. */
 static void test_sizes(karst_context *context, bool single)
 {
@@ -268,6 +286,7 @@ static void run(karst_context *context)
   for (int i = 0; i < 5; i++) test_inverse(context, rows[i]);
   for (int single = 0; single < 2; single++) {
     test_pinned(context, single);
+    test_threshold(context, single);
     test_sizes(context, single);
   }
   check_outcome(context, nan_row, KARST_NOT_FINITE, 1, "an entry that is not finite");
