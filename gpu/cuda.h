@@ -136,6 +136,12 @@ karst_status karst_cuda_upload_work(karst_context *context, int64_t count, const
   const karst_status status = karst_cuda_take_work(context, count, what, memory);
   return status ? status : context->backend->upload(context, *memory, host, (size_t)count * sizeof *host);
 }
+/* Downloads a few numbers at once: sooner than a download, which copies and then waits for the stream. */
+static inline karst_status karst_cuda_fetch(karst_context *context, void *host, const void *from, size_t bytes)
+{
+  const karst_status status = karst_download_begin_cuda(context, host, from, bytes);
+  return status ? status : karst_download_end_cuda(context);
+}
 /* Lets launch(memory) compute count elements in work space that is 0 at first, and downloads them. */
 template <typename T, typename F>
 karst_status karst_cuda_compute(karst_context *context, int64_t count, const char *what, T *result, F launch)
@@ -146,7 +152,7 @@ karst_status karst_cuda_compute(karst_context *context, int64_t count, const cha
   if (status) return status;
   cudaMemsetAsync(memory, 0, bytes, karst_cuda_of(context)->stream);
   launch(memory);
-  status = context->backend->download(context, result, memory, bytes);
+  status = karst_cuda_fetch(context, result, memory, bytes);
   karst_cuda_work_release(context, memory);
   return status;
 }

@@ -82,7 +82,7 @@ karst_status karst_amg_load_cuda(karst_context *context, const karst_matrix *A, 
                                                        static_cast<decltype(zero) *>(amg->level[0].A.value));
     });
   });
-  const karst_status status = context->backend->download(context, &found, s, sizeof found);
+  const karst_status status = karst_cuda_fetch(context, &found, s, sizeof found);
   if (!status) report(&found, outcome);
   return status;
 }

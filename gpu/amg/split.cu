@@ -140,7 +140,7 @@ karst_status run_rounds(karst_context *context, const task &t, int lanes, int *r
   open_rows<<<karst_cuda_grid(t.rows, THREADS), THREADS, 0, stream>>>(t);
   do {
     launch_rounds(context, t, lanes, *rounds);
-    const karst_status status = context->backend->download(context, left, t.left, sizeof left);
+    const karst_status status = karst_cuda_fetch(context, left, t.left, sizeof left);
     if (status) return status;
     cudaMemcpyAsync(t.left, t.left + ROUNDS, sizeof *t.left, cudaMemcpyDeviceToDevice, stream);
     for (int round = 0; round < ROUNDS && left[round] > 0; round++) ++*rounds;
@@ -157,7 +157,7 @@ karst_status number_coarse(karst_context *context, const task &t, karst_amg_spli
   karst_status status = karst_ilu_sum_indices_cuda(context, (int64_t)t.rows + 1, splitting->place);
   if (status) return status;
   keep_coarse<<<grid, THREADS, 0, stream>>>(t, splitting->place);
-  return context->backend->download(context, &splitting->coarse, splitting->place + t.rows, sizeof splitting->coarse);
+  return karst_cuda_fetch(context, &splitting->coarse, splitting->place + t.rows, sizeof splitting->coarse);
 }
 
 } // namespace

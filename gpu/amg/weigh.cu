@@ -47,7 +47,7 @@ karst_status karst_amg_weigh_cuda(karst_context *context, karst_amg *amg, karst_
     });
   }
   if (amg->inverse) karst_amg_invert_cuda(context, amg);
-  const karst_status status = context->backend->download(context, &found, s, sizeof found);
+  const karst_status status = karst_cuda_fetch(context, &found, s, sizeof found);
   if (status) return status;
   *outcome = {found.faults ? KARST_NOT_FINITE : KARST_SOUND, -1, found.faults ? 0 : found.pinned};
   return status;
