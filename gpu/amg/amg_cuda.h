@@ -73,35 +73,35 @@ void karst_amg_find_strong_cuda(karst_context *context, const karst_amg *amg, co
 karst_status karst_amg_longest_row_cuda(karst_context *context, karst_index rows, const karst_index *start,
                                         karst_index *longest);
 
-/* For kernels that collect columns in sets (group.h): rows are sorted into bins by a bound on their columns. */
-enum { KARST_AMG_BINS = 4 };
+/* For kernels that collect columns in sets (sets.h): rows are sorted into bins by a bound on their columns. */
+enum { KARST_AMG_BINS = 5 };
 
 typedef struct karst_amg_tally {
-  unsigned long long bin[KARST_AMG_BINS]; /* rows in each; rows without columns in none */
-  unsigned long long longest;             /* the largest bound */
-  unsigned long long sum;                 /* of the numbers */
+  unsigned long long bin[KARST_AMG_BINS]; /* rows in each; rows with a bound of 0 in none */
+  unsigned long long longest, sum;        /* of the bounds */
 } karst_amg_tally;
 
+/* Work space, and how to launch. */
 typedef struct karst_amg_sets {
-  unsigned blocks[KARST_AMG_BINS]; /* thread blocks of each bin */
-  karst_index room;                /* of a set of the last bin, */
-  karst_index *memory;             /* which are here: work space */
+  karst_amg_tally found;             /* before rows move */
+  karst_amg_tally *tally;            /* device memory: now */
+  karst_index *list[KARST_AMG_BINS]; /* [rows] the rows of each bin, in any order; list[0] is all of the memory */
+  unsigned blocks[KARST_AMG_BINS];   /* thread blocks of each */
+  karst_index room;                  /* of a set in global memory; 0: no row needs one */
+  karst_index *memory;               /* [blocks of the last bin * 3 room] */
 } karst_amg_sets;
 
-/* sets.cu: adds up a number of each row, of which at most most count for the bound; waits. take_sets takes the memory
- * of the last bin. */
-karst_status karst_amg_add_up_cuda(karst_context *context, karst_index rows, const karst_index *number,
-                                   karst_index most, karst_amg_tally *tally);
-karst_status karst_amg_take_sets_cuda(karst_context *context, karst_index rows, const karst_amg_tally *tally,
-                                      karst_amg_sets *sets);
+/* sets.cu: turns the lengths of the rows, in row_start, into their starts, and sets entries and longest. */
+karst_status karst_amg_sum_rows_cuda(karst_context *context, karst_amg_matrix *matrix);
+/* Sorts rows by a bound on their columns that may exceed the number of columns; waits. */
+karst_status karst_amg_sort_rows_cuda(karst_context *context, karst_index rows, const karst_index *bound,
+                                      karst_index columns, karst_amg_sets *sets);
 
-/* Calls f with each bin that has rows. */
-template <typename F> static inline void karst_amg_each_bin(const karst_amg_sets *sets, F f)
+/* Calls f with each bin that has rows, or may get rows of the bin before. */
+template <int BIN = 0, typename F> static inline void karst_amg_each_bin(const karst_amg_sets *sets, F f)
 {
-  if (sets->blocks[0] > 0) f(std::integral_constant<int, 0>());
-  if (sets->blocks[1] > 0) f(std::integral_constant<int, 1>());
-  if (sets->blocks[2] > 0) f(std::integral_constant<int, 2>());
-  if (sets->blocks[3] > 0) f(std::integral_constant<int, 3>());
+  if (sets->blocks[BIN] > 0) f(std::integral_constant<int, BIN>());
+  if constexpr (BIN + 1 < KARST_AMG_BINS) karst_amg_each_bin<BIN + 1>(sets, f);
 }
 
 /* Calls f with a zero of the type of the levels' values. */

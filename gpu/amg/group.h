@@ -1,21 +1,28 @@
 /* group.h - threads that work on one row together: LANES threads of a warp, or a whole thread block if LANES is larger.
- * Their sums have an order that depends only on LANES. */
+ * Their sums have an order that depends only on LANES.
+ *
+ * Groups that wait for their own threads part, and then a warp executes each instruction once for each of its groups.
+ * So in kernels with much to do for a row all groups of a warp call these functions together (WHOLE), some of them with
+ * nothing to add, as long as one has a use for it (any). */
 #ifndef KARST_GPU_AMG_GROUP_H
 #define KARST_GPU_AMG_GROUP_H
 
 #include "gpu/amg/amg_cuda.h"
 
-template <int LANES> struct karst_amg_group {
+template <int LANES, bool WHOLE = false> struct karst_amg_group {
   enum { WARP = 32 };
 
   static __device__ __forceinline__ int lane() { return LANES <= WARP ? (int)threadIdx.x % LANES : (int)threadIdx.x; }
 
-  /* The threads of the warp that belong to the group. */
-  static __device__ __forceinline__ unsigned mask()
+  /* The threads of the warp that belong to the group, */
+  static __device__ __forceinline__ unsigned own()
   {
     if (LANES >= WARP) return 0xffffffffu;
     return ((1u << (LANES % WARP)) - 1) << ((int)threadIdx.x % WARP / LANES * LANES);
   }
+
+  /* and those that wait for one another. */
+  static __device__ __forceinline__ unsigned mask() { return WHOLE ? 0xffffffffu : own(); }
 
   static __device__ __forceinline__ void sync()
   {
@@ -23,6 +30,15 @@ template <int LANES> struct karst_amg_group {
       __syncwarp(mask());
     else
       __syncthreads();
+  }
+
+  /* Whether the condition holds in one of the threads of the warp, which then go on together; LANES = 1: in this one. */
+  static __device__ __forceinline__ bool any(bool holds) { return LANES > 1 ? __any_sync(mask(), holds) : holds; }
+
+  /* The value of a lane of the group's threads in this warp. */
+  template <typename T> static __device__ __forceinline__ T pass(T value, int from)
+  {
+    return __shfl_sync(mask(), value, from, LANES < WARP ? LANES : WARP);
   }
 
   /* The sum over the group, in all of its threads. */
@@ -56,21 +72,6 @@ template <int LANES> struct karst_amg_group {
     return value;
   }
 
-  /* sum, and to it one by one the values of the first many lanes, in all threads. */
-  static __device__ __forceinline__ double add_in_order(double sum, double value, int many)
-  {
-    if (LANES <= WARP) {
-      for (int from = 0; from < many; from++) sum += __shfl_sync(mask(), value, from, LANES);
-      return sum;
-    }
-    __shared__ double all[LANES];
-    __syncthreads();
-    all[threadIdx.x] = value;
-    __syncthreads();
-    for (int from = 0; from < many; from++) sum += all[from];
-    return sum;
-  }
-
   /* The sum over the lanes before this one, and in *all that over the group; LANES <= 32. */
   static __device__ __forceinline__ karst_index sum_before(karst_index value, karst_index *all)
   {
@@ -86,7 +87,7 @@ template <int LANES> struct karst_amg_group {
   /* The lanes before this one for which the condition holds, and in *all those of the group. */
   static __device__ __forceinline__ karst_index count_before(bool holds, karst_index *all)
   {
-    const unsigned found = __ballot_sync(mask(), holds) & mask();
+    const unsigned found = __ballot_sync(mask(), holds) & own();
     const int before = __popc(found & ((1u << threadIdx.x % WARP) - 1)), many = __popc(found);
     *all = many;
     if (LANES <= WARP) return before;

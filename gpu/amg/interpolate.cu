@@ -43,7 +43,7 @@ template <typename T> struct task {
   unsigned *nature;        /* [rows] */
   karst_index *column;     /* [entries] the lists, each from the start of its row on; a weak column j is -1 - j */
   T *value;                /* [entries] */
-  karst_index *bound;      /* [rows] of the columns of an F row; 0 for others */
+  karst_index *bound;      /* [rows] of the columns of an F row; 0 for others, and for those without */
   karst_index *count;      /* [rows + 1] of entries of P */
   karst_index *out_column; /* [rows * most] those of F rows */
   T *out_value;            /* [rows * most] */
@@ -55,16 +55,17 @@ template <typename T> __device__ __forceinline__ bool is_opposite(bool negative,
   return negative ? a > 0 : a < 0;
 }
 
-/* Lists the C columns of opposite sign of an F row. Returns their number, and in *strong that of the strong ones. */
+/* Lists the C columns of opposite sign of an F row; i = -1: no row. Returns their number, and in *strong that of the
+ * strong ones. */
 template <int LANES, typename T>
 __device__ __forceinline__ unsigned list_columns(const task<T> &t, karst_index i, bool negative, unsigned *strong)
 {
-  using group = karst_amg_group<LANES>;
-  const karst_index begin = t.A.start[i], end = t.A.start[i + 1];
+  using group = karst_amg_group<LANES, true>;
+  const karst_index begin = i < 0 ? 0 : t.A.start[i], end = i < 0 ? 0 : t.A.start[i + 1];
   karst_index listed = 0, near = 0, all;
-  for (karst_index base = begin; base < end; base += LANES) {
+  for (karst_index base = begin; group::any(base < end); base += LANES) {
     const karst_index e = base + group::lane();
-    const karst_index j = e < end ? t.A.column[e] : (karst_index)i;
+    const karst_index j = e < end ? t.A.column[e] : i;
     const bool is_strong = e < end && t.strong[e];
     const bool wanted = e < end && t.place[j] >= 0 && is_opposite(negative, t.A.value[e]);
     const karst_index before = group::count_before(wanted, &all);
@@ -82,7 +83,7 @@ __device__ __forceinline__ unsigned list_columns(const task<T> &t, karst_index i
 
 template <int LANES, typename T> __global__ void __launch_bounds__(THREADS) classify(task<T> t)
 {
-  using group = karst_amg_group<LANES>;
+  using group = karst_amg_group<LANES, true>;
   const int64_t i = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / LANES;
   if (i >= t.A.rows) return;
   const karst_index begin = t.A.start[i], end = t.A.start[i + 1];
@@ -97,8 +98,8 @@ template <int LANES, typename T> __global__ void __launch_bounds__(THREADS) clas
   group::count_before(negative, &many);
   negative = many > 0;
   const unsigned kind = t.place[i] >= 0 ? COARSE : !strong ? ISOLATED : end - begin > KARST_AMG_LONG ? LONG : FINE;
-  unsigned listed = 0, near = 0;
-  if (kind == FINE) listed = list_columns<LANES>(t, (karst_index)i, negative, &near);
+  unsigned near;
+  const unsigned listed = list_columns<LANES>(t, kind == FINE ? (karst_index)i : -1, negative, &near);
   if (group::lane() == 0)
     t.nature[i] = kind + (negative ? NEGATIVE : 0) + (listed << LISTED_SHIFT) + (near << STRONG_SHIFT);
 }
@@ -108,39 +109,65 @@ __device__ __forceinline__ karst_index listed_of(unsigned nature)
   return (karst_index)(nature >> LISTED_SHIFT & LISTED);
 }
 
-/* Bounds C_i, and sets count for rows that are not F. */
+/* Bounds C_i and, roughly, the work for row i, and sets count for rows that are not F. */
 template <int LANES, typename T> __global__ void __launch_bounds__(THREADS) find_bound(task<T> t)
 {
-  using group = karst_amg_group<LANES>;
+  using group = karst_amg_group<LANES, true>;
   const int64_t i = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / LANES;
   if (i >= t.A.rows) return;
   const bool coarse = (t.nature[i] & KIND) == COARSE;
-  karst_index bound = 0; /* at most rows times KARST_AMG_LONG, if a row has that many */
-  for (karst_index e = t.A.start[i] + group::lane(); e < t.A.start[i + 1] && !coarse; e += LANES) {
+  const karst_index begin = t.A.start[i], end = coarse ? begin : t.A.start[i + 1];
+  int64_t bound = 0;
+  for (karst_index e = begin + group::lane(); e < end; e += LANES) {
     if (!t.strong[e]) continue;
     const unsigned nature = t.nature[t.A.column[e]];
-    bound += (nature & KIND) == COARSE ? 1 : (karst_index)(nature >> STRONG_SHIFT);
-    bound = min(bound, t.coarse);
+    bound += (nature & KIND) == COARSE ? 1 : nature >> STRONG_SHIFT;
   }
-  bound = (karst_index)min(group::sum((int64_t)bound), (int64_t)t.coarse);
+  bound = group::sum(bound);
   if (group::lane() > 0) return;
-  t.bound[i] = bound;
+  t.bound[i] = bound == 0 ? 0 : (karst_index)min(max(bound, (int64_t)(end - begin) / 2), (int64_t)KARST_INDEX_MAX);
   t.count[i] = coarse;
 }
 
-template <typename T, int LANES>
+/* An entry of a list. */
+template <typename T> struct listed {
+  karst_index code; /* the column, or -1 - column if weak */
+  T value;
+  __device__ __forceinline__ karst_index column() const { return code < 0 ? -1 - code : code; }
+};
+
+/* Entry f of a list of count entries, anything else if it has less. */
+template <typename T>
+__device__ __forceinline__ listed<T> entry_of(const task<T> &t, karst_index begin, karst_index count, karst_index f)
+{
+  return f < count ? listed<T>{t.column[begin + f], t.value[begin + f]} : listed<T>{0, 0};
+}
+
+/* Calls use(entry) for a list. The next entry is under way meanwhile. LANES > 1: all lanes of the warp come together. */
+template <int LANES, typename T, typename F>
+__device__ __forceinline__ void each_listed(const task<T> &t, karst_index begin, karst_index count, F use)
+{
+  listed<T> next = entry_of(t, begin, count, 0);
+  for (karst_index f = 1; karst_amg_group<LANES, true>::any(f <= count); f++) {
+    const listed<T> now = next;
+    next = entry_of(t, begin, count, f);
+    if (f <= count) use(now);
+  }
+}
+
+template <int LANES, typename T>
 __device__ __forceinline__ void collect_columns(const task<T> &t, karst_index i, const karst_amg_set &set)
 {
-  const karst_index end = t.A.start[i + 1];
-  for (karst_index e = t.A.start[i] + karst_amg_group<LANES>::lane(); e < end; e += LANES) {
-    if (!t.strong[e]) continue;
-    const karst_index k = t.A.column[e];
-    const unsigned nature = t.nature[k];
-    if ((nature & KIND) == COARSE) karst_amg_insert(set, k);
-    if ((nature & KIND) != FINE) continue;
-    const karst_index begin = t.A.start[k], listed = listed_of(nature);
-    for (karst_index f = begin; f < begin + listed; f++)
-      if (t.column[f] >= 0) karst_amg_insert(set, t.column[f]);
+  using group = karst_amg_group<LANES, true>;
+  const karst_index end = i < 0 ? 0 : t.A.start[i + 1];
+  for (karst_index base = i < 0 ? 0 : t.A.start[i]; group::any(base < end); base += LANES) {
+    const karst_index e = base + group::lane(), k = e < end && t.strong[e] ? t.A.column[e] : -1;
+    const unsigned nature = k < 0 ? ISOLATED : t.nature[k], kind = nature & KIND;
+    if (kind == COARSE) karst_amg_insert(set, k);
+    each_listed<LANES>(t, kind == FINE ? t.A.start[k] : 0, kind == FINE ? listed_of(nature) : 0,
+                       [&](const listed<T> &entry) {
+                         if (entry.code >= 0) karst_amg_insert(set, entry.code);
+                       });
   }
 }
 
@@ -166,20 +193,20 @@ template <typename T>
 __device__ __forceinline__ term distribute(const task<T> &t, karst_index i, karst_index k, unsigned nature, double a,
                                            const karst_amg_set &set)
 {
-  const karst_index begin = t.A.start[k], listed = listed_of(nature);
   const double own = find_back(t, i, k, nature & NEGATIVE);
   double sum = 0;
   bool passed = false;
-  for (karst_index f = begin; f < begin + listed; f++) {
-    const karst_index found = t.column[f], j = found < 0 ? -1 - found : found;
+  const karst_index begin = t.A.start[k], count = listed_of(nature);
+  each_listed<1>(t, begin, count, [&](const listed<T> &entry) {
+    const karst_index j = entry.column();
     if (!passed && j > i) sum += own;
     passed = passed || j > i;
-    if (karst_amg_find(set, j) >= 0) sum += t.value[f];
-  }
+    if (entry.code >= 0 || karst_amg_find(set, j) >= 0) sum += entry.value; /* strong ones are in C_i */
+  });
   if (!passed) sum += own;
   if (sum == 0) return {0, a, 0, 0};
   const double part = a / sum;
-  return {part, own == 0 ? 0 : __dmul_rn(part, own), begin, listed};
+  return {part, own == 0 ? 0 : __dmul_rn(part, own), begin, count};
 }
 
 template <typename T>
@@ -194,19 +221,6 @@ __device__ __forceinline__ term make_term(const task<T> &t, karst_index i, karst
   return {0, j == i || kind != ISOLATED ? a : 0, 0, 0};
 }
 
-/* An entry of a list, or no column. */
-template <typename T> struct listed {
-  karst_index column;
-  T value;
-};
-
-template <typename T> __device__ __forceinline__ listed<T> entry_of(const task<T> &t, const term &now, karst_index f)
-{
-  if (f >= now.count) return {-1, 0};
-  const karst_index found = t.column[now.begin + f];
-  return {found < 0 ? -1 - found : found, t.value[now.begin + f]};
-}
-
 /* Adds a term to w, with a lane for each entry of the list, of which the first ones are loaded. */
 template <int LANES, typename T>
 __device__ __forceinline__ void add_term(const task<T> &t, const term &now, listed<T> entry, const karst_amg_set &set,
@@ -214,36 +228,37 @@ __device__ __forceinline__ void add_term(const task<T> &t, const term &now, list
 {
   const int lane = karst_amg_group<LANES>::lane();
   if (now.count < 0 && lane == 0) w[now.begin] += now.part;
-  for (karst_index f = lane; f < now.count; entry = entry_of(t, now, f)) {
-    const karst_index at = karst_amg_find(set, entry.column);
+  for (karst_index f = lane; f < now.count; entry = entry_of(t, now.begin, now.count, f)) {
+    const karst_index at = karst_amg_find(set, entry.column());
     if (at >= 0) w[at] = __dadd_rn(w[at], __dmul_rn(now.part, entry.value));
     f += LANES;
   }
 }
 
-/* Sets w but for the division, and returns d_i. terms: [LANES] shared memory. While a term is added the list of the
- * next one is under way. */
+/* Sets w but for the division, and returns d_i. terms: [LANES] shared memory. While a term is added the list of the next one is under
+ * way. */
 template <int LANES, typename T>
 __device__ __forceinline__ double sum_weights(const task<T> &t, karst_index i, const karst_amg_set &set, term *terms,
                                               double *w)
 {
-  using group = karst_amg_group<LANES>;
-  const karst_index end = t.A.start[i + 1];
+  using group = karst_amg_group<LANES, true>;
+  const karst_index end = i < 0 ? 0 : t.A.start[i + 1];
   double d = 0;
   for (karst_index k = group::lane(); k < set.slots; k += LANES) w[k] = 0;
-  for (karst_index base = t.A.start[i]; base < end; base += LANES) {
+  for (karst_index base = i < 0 ? 0 : t.A.start[i]; group::any(base < end); base += LANES) {
+    const karst_index e = base + group::lane();
     const int many = (int)min((karst_index)LANES, end - base);
-    if (group::lane() < many) terms[group::lane()] = make_term(t, i, base + group::lane(), set);
+    terms[group::lane()] = e < end ? make_term(t, i, e, set) : term{0, 0, 0, 0};
     group::sync();
     term next = terms[0];
-    listed<T> next_entry = entry_of(t, next, group::lane());
-    for (int q = 0; q < many; q++) {
+    listed<T> next_entry = entry_of(t, next.begin, next.count, group::lane());
+    for (int q = 0; group::any(q < many); q++) {
       const term now = next;
       const listed<T> entry = next_entry;
-      next = terms[min(q + 1, many - 1)];
-      next_entry = entry_of(t, next, group::lane());
+      next = terms[min(q + 1, LANES - 1)];
+      if (q + 1 < many) next_entry = entry_of(t, next.begin, next.count, group::lane());
       d += now.d;
-      if (now.count == 0) continue;
+      if (!group::any(now.count != 0)) continue;
       add_term<LANES>(t, now, entry, set, w);
       group::sync();
     }
@@ -252,21 +267,20 @@ __device__ __forceinline__ double sum_weights(const task<T> &t, karst_index i, c
   return d;
 }
 
-/* Divides by d_i, and moves the weights that the levels' precision holds, with their columns, to the front in the order
- * of the table. Returns their number. */
-template <int LANES, typename T>
-__device__ __forceinline__ karst_index divide(const task<T> &t, double d, const karst_amg_set &set, double *w)
+/* Moves the entries of count that have a column, and a value(w) of at most limit, to the front. Returns their number. */
+template <int LANES, typename F>
+__device__ __forceinline__ karst_index keep(karst_index count, karst_index *column, double *w, double limit, F value)
 {
-  using group = karst_amg_group<LANES>;
+  using group = karst_amg_group<LANES, true>;
   karst_index held = 0, all;
-  for (karst_index base = 0; base < set.slots; base += LANES) {
-    const karst_index k = base + group::lane(), column = set.table[k];
-    const double weight = column >= 0 && d != 0 ? w[k] / -d : nan("");
-    const bool holds = fabs(weight) <= t.limit;
+  for (karst_index base = 0; group::any(base < count); base += LANES) {
+    const karst_index k = base + group::lane(), own = k < count ? column[k] : -1;
+    const double weight = own >= 0 ? value(w[k]) : nan("");
+    const bool holds = fabs(weight) <= limit;
     const karst_index before = group::count_before(holds, &all);
     group::sync();
     if (holds) {
-      set.table[held + before] = column;
+      column[held + before] = own;
       w[held + before] = weight;
     }
     held += all;
@@ -286,11 +300,11 @@ template <int LANES>
 __device__ __forceinline__ double truncate_row(karst_index most, karst_index *column, karst_index count, double *w,
                                                double limit)
 {
-  using group = karst_amg_group<LANES>;
+  using group = karst_amg_group<LANES, true>;
   double all = 0, kept = 0;
   for (karst_index k = group::lane(); k < count; k += LANES) all += w[k];
   all = group::sum(all);
-  for (karst_index turn = 0; turn < most; turn++) {
+  for (karst_index turn = 0; group::any(turn < most); turn++) {
     double best = -1;
     karst_index at = turn, own = 0;
     for (karst_index k = turn + group::lane(); k < count; k += LANES)
@@ -301,7 +315,7 @@ __device__ __forceinline__ double truncate_row(karst_index most, karst_index *co
       }
     const double largest = group::largest(best);
     const karst_index first = -group::largest(best == largest ? -own : -(karst_index)KARST_INDEX_MAX);
-    if (best == largest && own == first) {
+    if (turn < most && best == largest && own == first) {
       const double weight = w[at];
       w[at] = w[turn];
       w[turn] = weight;
@@ -309,7 +323,7 @@ __device__ __forceinline__ double truncate_row(karst_index most, karst_index *co
       column[turn] = own;
     }
     group::sync();
-    kept += w[turn];
+    if (turn < most) kept += w[turn];
   }
   return kept == 0 || !(fabs(all / kept) <= limit) ? 1 : all / kept;
 }
@@ -319,34 +333,33 @@ template <int LANES, typename T>
 __device__ __forceinline__ void write_row(const task<T> &t, karst_index i, karst_index *column, karst_index held,
                                           double *w)
 {
-  using group = karst_amg_group<LANES>;
+  using group = karst_amg_group<LANES, true>;
   const karst_index most = (karst_index)min((int64_t)held, t.most);
-  const double scale = held > most ? truncate_row<LANES>(most, column, held, w, t.limit) : 1;
+  double scale = 1;
+  if (group::any(held > most)) scale = truncate_row<LANES>(held > most ? most : 0, column, held, w, t.limit);
   for (karst_index k = group::lane(); k < most; k += LANES) {
     int64_t at = i * t.most;
     for (karst_index q = 0; q < most; q++) at += column[q] < column[k];
     t.out_column[at] = t.place[column[k]];
     t.out_value[at] = (T)(scale * w[k]);
   }
-  if (group::lane() == 0) t.count[i] = most;
+  if (group::lane() == 0 && i >= 0) t.count[i] = most;
 }
 
 template <int BIN, typename T>
-__global__ void __launch_bounds__(karst_amg_bin<BIN>::THREADS)
-    interpolate(task<T> t, karst_index *memory, karst_index room)
+__global__ void __launch_bounds__(karst_amg_bin<BIN>::THREADS) interpolate(task<T> t, karst_amg_sets sets)
 {
-  using bin = karst_amg_bin<BIN>;
-  __shared__ term terms[bin::THREADS];
-  term *const mine = terms + threadIdx.x / bin::LANES * bin::LANES;
+  enum { LANES = karst_amg_bin<BIN>::LANES, THREADS = karst_amg_bin<BIN>::THREADS };
+  __shared__ term terms[THREADS];
+  term *const mine = terms + threadIdx.x / LANES * LANES;
   karst_amg_each_row<BIN>(
-      t.A.rows, memory, room, [&](karst_index i) { return (int64_t)t.bound[i]; },
-      [&](karst_index i) { t.bound[i] = (karst_index)KARST_INDEX_MAX; },
-      [&](karst_index i, const karst_amg_set &set) { collect_columns<T, bin::LANES>(t, i, set); },
+      sets, [&](karst_index i, const karst_amg_set &set) { collect_columns<LANES>(t, i, set); },
       [&](karst_index i, const karst_amg_set &set) {
         double *const w = reinterpret_cast<double *>(set.work);
-        const double d = sum_weights<bin::LANES>(t, i, set, mine, w);
-        const karst_index held = divide<bin::LANES>(t, d, set, w);
-        write_row<bin::LANES>(t, i, set.table, held, w);
+        const double d = sum_weights<LANES>(t, i, set, mine, w);
+        karst_index held = keep<LANES>(set.slots, set.table, w, DBL_MAX, [](double sum) { return sum; });
+        held = keep<LANES>(d != 0 ? held : 0, set.table, w, t.limit, [&](double sum) { return sum / -d; });
+        write_row<LANES>(t, i, set.table, held, w);
       });
 }
 
@@ -366,40 +379,30 @@ template <typename T> __global__ void pack(task<T> t, karst_index *column, T *va
 template <typename T> karst_status fill(karst_context *context, task<T> &t)
 {
   karst_amg_sets sets = {};
-  karst_amg_tally tally;
-  karst_status status = karst_amg_add_up_cuda(context, t.A.rows, t.bound, t.coarse, &tally);
-  if (status) return status;
-  if (t.most > (int64_t)tally.longest) t.most = (int64_t)tally.longest;
-  status = karst_cuda_take_work(context, t.A.rows * t.most, what, &t.out_column);
+  karst_status status = karst_amg_sort_rows_cuda(context, t.A.rows, t.bound, t.coarse, &sets);
+  if (!status) t.most = min(t.most, min((int64_t)t.coarse, (int64_t)sets.found.longest));
+  if (!status) status = karst_cuda_take_work(context, t.A.rows * t.most, what, &t.out_column);
   if (!status) status = karst_cuda_take_work(context, t.A.rows * t.most, what, &t.out_value);
-  if (!status) status = karst_amg_take_sets_cuda(context, t.A.rows, &tally, &sets);
-  if (status) return status;
-  karst_amg_each_bin(&sets, [&](auto bin) {
-    interpolate<bin.value>
-        <<<sets.blocks[bin.value], karst_amg_bin<bin.value>::THREADS, 0, karst_cuda_of(context)->stream>>>(
-            t, sets.memory, sets.room);
-  });
-  karst_cuda_work_release(context, sets.memory);
-  return KARST_SUCCESS;
+  if (!status)
+    karst_amg_each_bin(&sets, [&](auto bin) {
+      interpolate<bin.value>
+          <<<sets.blocks[bin.value], karst_amg_bin<bin.value>::THREADS, 0, karst_cuda_of(context)->stream>>>(t, sets);
+    });
+  karst_cuda_work_release(context, sets.tally, sets.list[0], sets.memory);
+  return status;
 }
 
 /* Sets row_start from the sizes of the rows, and packs them. */
 template <typename T>
 karst_status finish(karst_context *context, const karst_amg *amg, const task<T> &t, karst_amg_matrix *P)
 {
-  const int64_t rows = t.A.rows;
-  karst_amg_tally tally;
-  karst_status status = karst_amg_add_up_cuda(context, t.A.rows, t.count, t.coarse, &tally);
-  if (status) return status;
   P->rows = t.A.rows;
   P->columns = t.coarse;
-  P->entries = (int64_t)tally.sum;
-  P->longest = (karst_index)tally.longest;
-  status = karst_amg_take_entries_cuda(context, amg, what, P);
-  if (!status) status = karst_ilu_sum_indices_cuda(context, rows + 1, t.count);
+  karst_status status = karst_amg_sum_rows_cuda(context, P);
+  if (!status) status = karst_amg_take_entries_cuda(context, amg, what, P);
   if (!status)
-    pack<<<karst_cuda_grid(rows, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(t, P->column,
-                                                                                         static_cast<T *>(P->value));
+    pack<<<karst_cuda_grid(P->rows, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(t, P->column,
+                                                                                            static_cast<T *>(P->value));
   return status;
 }
 

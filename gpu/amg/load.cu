@@ -40,7 +40,7 @@ template <int LANES, typename T>
 __global__ void scale(karst_index rows, const karst_index *__restrict__ start, const double *__restrict__ value,
                       karst_amg_scalars *s, T *scaled)
 {
-  using group = karst_amg_group<LANES>;
+  using group = karst_amg_group<LANES, true>;
   const int64_t i = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / LANES;
   if (i >= rows) return;
   const double factor = ldexp(1.0, -s->exponent);

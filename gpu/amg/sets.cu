@@ -1,77 +1,103 @@
 /* sets.cu - bins of rows, thread blocks and memory of the longest rows, for kernels that collect columns in sets. */
 #include "gpu/amg/sets.h"
+#include "gpu/ilu/ilu_cuda.h"
 
 namespace
 {
 
 enum { THREADS = 256 };
 
-/* The thread blocks that take all rows. */
-template <int BIN> int64_t blocks_for(karst_index rows)
-{
-  using bin = karst_amg_bin<BIN>;
-  return karst_cuda_grid(rows, bin::THREADS / bin::LANES);
-}
+const char *const what = "the rows of a level";
 
-/* Sums and maxima of integers have no order. */
+/* Adds up the numbers, and lists the rows of each bin unless list is empty. Sums and maxima of integers have no order,
+ * and neither has the list of a bin. */
 __global__ void __launch_bounds__(THREADS)
-    add_up(karst_index rows, const karst_index *__restrict__ number, karst_index most, karst_amg_tally *tally)
+    sort_rows(karst_index rows, const karst_index *__restrict__ number, karst_amg_sets sets)
 {
   using group = karst_amg_group<THREADS>;
-  unsigned bin[KARST_AMG_BINS] = {};
-  unsigned long long longest = 0, sum = 0;
-  for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < rows; i += gridDim.x * (int64_t)THREADS) {
-    const karst_index bound = min(number[i], most);
-    const int mine = karst_amg_bin_of(bound);
-    for (int k = 0; k < KARST_AMG_BINS; k++) bin[k] += bound > 0 && k == mine;
-    longest = max(longest, (unsigned long long)bound);
-    sum += (unsigned long long)number[i];
+  __shared__ unsigned long long begin[KARST_AMG_BINS];
+  const int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  const unsigned long long mine = i < rows ? (unsigned long long)number[i] : 0, longest = group::largest(mine);
+  const unsigned long long sum = group::sum(mine);
+  if (longest == 0) return;
+  if (threadIdx.x == 0) {
+    atomicMax(&sets.tally->longest, longest);
+    atomicAdd(&sets.tally->sum, sum);
   }
+  if (!sets.list[0]) return;
+  const int bin = mine > 0 ? karst_amg_bin_of((int64_t)mine) : -1;
+  karst_index at = 0, all;
   for (int k = 0; k < KARST_AMG_BINS; k++) {
-    const unsigned all = group::sum(bin[k]);
-    if (threadIdx.x == 0 && all > 0) atomicAdd(tally->bin + k, (unsigned long long)all);
+    const karst_index before = group::count_before(bin == k, &all);
+    if (bin == k) at = before;
+    if (threadIdx.x == 0 && all > 0) begin[k] = atomicAdd(sets.tally->bin + k, (unsigned long long)all);
   }
-  longest = group::largest(longest);
-  sum = group::sum(sum);
-  if (threadIdx.x > 0 || longest == 0) return;
-  atomicMax(&tally->longest, longest);
-  atomicAdd(&tally->sum, sum);
+  __syncthreads();
+  if (bin >= 0) sets.list[0][bin * (int64_t)rows + (int64_t)begin[bin] + at] = (karst_index)i;
 }
 
 int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 
-} // namespace
-
-karst_status karst_amg_add_up_cuda(karst_context *context, karst_index rows, const karst_index *number,
-                                   karst_index most, karst_amg_tally *tally)
+/* Launches the kernel, and begins to download what it finds. */
+karst_status begin(karst_context *context, karst_index rows, const karst_index *number, const karst_amg_sets &sets,
+                   karst_amg_tally *found)
 {
-  const int64_t grid = lesser(karst_cuda_grid(rows, THREADS), KARST_CUDA_SUMS);
-  return karst_cuda_compute(context, 1, "the rows of a level", tally, [&](karst_amg_tally *memory) {
-    add_up<<<(unsigned)grid, THREADS, 0, karst_cuda_of(context)->stream>>>(rows, number, most, memory);
-  });
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  cudaMemsetAsync(sets.tally, 0, sizeof *sets.tally, stream);
+  sort_rows<<<karst_cuda_grid(rows, THREADS), THREADS, 0, stream>>>(rows, number, sets);
+  return karst_download_begin_cuda(context, found, sets.tally, sizeof *found);
 }
 
-karst_status karst_amg_take_sets_cuda(karst_context *context, karst_index rows, const karst_amg_tally *tally,
-                                      karst_amg_sets *sets)
+/* The thread blocks of the bins: none for one that has no rows and gets none from the bin before. */
+template <int BIN = 0> void set_blocks(karst_index rows, int64_t longest, int64_t most, karst_amg_sets *sets)
+{
+  using bin = karst_amg_bin<BIN>;
+  bool gets = sets->found.bin[BIN] > 0;
+  if constexpr (BIN > 0) gets |= sets->blocks[BIN - 1] > 0 && longest >= karst_amg_bin<BIN - 1>::MOST;
+  sets->blocks[BIN] = gets ? (unsigned)lesser(karst_cuda_grid(rows, bin::THREADS / bin::LANES), most) : 0;
+  if constexpr (BIN + 1 < KARST_AMG_BINS) set_blocks<BIN + 1>(rows, longest, most, sets);
+}
+
+} // namespace
+
+karst_status karst_amg_sum_rows_cuda(karst_context *context, karst_amg_matrix *matrix)
+{
+  karst_amg_sets sets = {};
+  karst_amg_tally found = {};
+  karst_status status = karst_cuda_take_work(context, 1, what, &sets.tally);
+  if (!status) status = begin(context, matrix->rows, matrix->row_start, sets, &found);
+  if (!status) {
+    status = karst_ilu_sum_indices_cuda(context, (int64_t)matrix->rows + 1, matrix->row_start);
+    const karst_status end = karst_download_end_cuda(context);
+    if (!status) status = end;
+  }
+  karst_cuda_work_release(context, sets.tally);
+  matrix->entries = (int64_t)found.sum;
+  matrix->longest = (karst_index)found.longest;
+  return status;
+}
+
+karst_status karst_amg_sort_rows_cuda(karst_context *context, karst_index rows, const karst_index *number,
+                                      karst_index columns, karst_amg_sets *sets)
 {
   enum { SHARE = 16 /* thread blocks of a multiprocessor */, MOST = 1 << 26 /* elements for the long rows */ };
   enum { LAST = KARST_AMG_BINS - 1 };
-  const int64_t all[] = {blocks_for<0>(rows), blocks_for<1>(rows), blocks_for<2>(rows), blocks_for<3>(rows)};
-  int64_t most = (int64_t)SHARE * karst_cuda_of(context)->multiprocessors, room = 1;
-  *sets = {};
-  for (int bin = 0; bin < LAST; bin++) sets->blocks[bin] = tally->bin[bin] > 0 ? (unsigned)lesser(all[bin], most) : 0;
-  if ((int64_t)tally->longest < karst_amg_bin<LAST - 1>::MOST) return KARST_SUCCESS; /* no row is postponed */
-  while (room <= (int64_t)tally->longest) room *= 2;
+  int64_t room = 1;
+  karst_status status = karst_cuda_take_work(context, 1, what, &sets->tally);
+  if (!status) status = karst_cuda_take_work(context, KARST_AMG_BINS * (int64_t)rows, what, &sets->list[0]);
+  if (status) return status;
+  for (int bin = 1; bin <= LAST; bin++) sets->list[bin] = sets->list[bin - 1] + rows;
+  status = begin(context, rows, number, *sets, &sets->found);
+  if (!status) status = karst_download_end_cuda(context);
+  if (status) return status;
+  const int64_t longest = lesser((int64_t)sets->found.longest, columns);
+  set_blocks(rows, longest, (int64_t)SHARE * karst_cuda_of(context)->multiprocessors, sets);
+  if (longest < karst_amg_bin<LAST>::MOST) return KARST_SUCCESS;
+  while (room <= longest) room *= 2;
   if (room > KARST_INDEX_MAX / 4)
-    return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "a row of the next level may have %llu entries",
-                      tally->longest);
-  if ((int64_t)tally->longest >= karst_amg_bin<LAST>::MOST)
-    most = lesser(most, 3 * room < MOST ? MOST / (3 * room) : 1);
-  else
-    room = 0;
+    return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "a row of the next level may have %lld entries",
+                      (long long)longest);
   sets->room = (karst_index)room;
-  sets->blocks[LAST] = (unsigned)lesser(all[LAST], most);
-  return room == 0
-             ? KARST_SUCCESS
-             : karst_cuda_take_work(context, 3 * room * sets->blocks[LAST], "the columns of long rows", &sets->memory);
+  sets->blocks[LAST] = (unsigned)lesser(sets->blocks[LAST], 3 * room < MOST ? MOST / (3 * room) : 1);
+  return karst_cuda_take_work(context, 3 * room * sets->blocks[LAST], what, &sets->memory);
 }

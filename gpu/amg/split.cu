@@ -78,16 +78,17 @@ template <int LANES> __global__ void __launch_bounds__(THREADS) compare(task t, 
   }
 }
 
-/* Rows that become F meanwhile were beaten, so that they are not taken for C before or after. */
+/* Rows that become F meanwhile were beaten, so that they are not taken for C before or after; nor are rows that become
+ * C missed. */
 __device__ __forceinline__ bool is_coarse(const task &t, karst_index j, int number)
 {
-  const unsigned char state = *const_cast<volatile unsigned char *>(t.state + j);
+  const unsigned char state = t.state[j];
   return state == COARSE || (state == UNDECIDED && t.beaten[j] != number);
 }
 
 template <int LANES> __global__ void __launch_bounds__(THREADS) decide(task t, int round, int number)
 {
-  using group = karst_amg_group<LANES>;
+  using group = karst_amg_group<LANES, true>;
   const int64_t left = (int64_t)t.left[round], groups = gridDim.x * (int64_t)(THREADS / LANES);
   const int64_t mine = threadIdx.x % WARP / LANES, first = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / LANES - mine;
   for (int64_t n = first; n < left; n += groups) { /* the same n in all lanes of a warp */

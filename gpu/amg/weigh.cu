@@ -9,7 +9,7 @@ enum { THREADS = 256 };
 template <int LANES, typename T>
 __global__ void weigh_rows(karst_amg_view<T> A, bool l1, T *weight, karst_amg_scalars *s)
 {
-  using group = karst_amg_group<LANES>;
+  using group = karst_amg_group<LANES, true>;
   const int64_t i = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / LANES;
   if (i >= A.rows) return;
   double diagonal = 0, others = 0;
