@@ -18,28 +18,27 @@ template <typename T> struct factor {
 
 template <int LANES, typename T> __device__ __forceinline__ factor<T> pass(const factor<T> &mine, int from)
 {
-  const unsigned mask = karst_amg_group<LANES>::mask();
-  return {__shfl_sync(mask, mine.a, from, LANES), __shfl_sync(mask, mine.begin, from, LANES),
-          __shfl_sync(mask, mine.count, from, LANES)};
+  using group = karst_amg_group<LANES, true>;
+  return {group::pass(mine.a, from), group::pass(mine.begin, from), group::pass(mine.count, from)};
 }
 
-/* Adds the products of row i. The first ones with AHEAD rows of B are loaded before any is added, so that they do not
- * wait for one another. */
+/* Adds the products of row i; -1: no row. The first ones with AHEAD rows of B are loaded before any is added, so that
+ * they do not wait for one another. */
 template <int LANES, typename T, typename S>
 __device__ __forceinline__ void add_row(const karst_amg_view<T> &A, const karst_amg_view<T> &B, karst_index i,
                                         const S *__restrict__ slot, T *sums)
 {
-  using group = karst_amg_group<LANES>;
+  using group = karst_amg_group<LANES, true>;
   const int lane = group::lane();
-  const karst_index end = A.start[i + 1];
-  for (karst_index base = A.start[i]; base < end; base += LANES) {
+  const karst_index end = i < 0 ? 0 : A.start[i + 1];
+  for (karst_index base = i < 0 ? 0 : A.start[i]; group::any(base < end); base += LANES) {
     factor<T> mine = {0, 0, 0};
     if (base + lane < end) {
       const karst_index k = A.column[base + lane];
       mine = {A.value[base + lane], B.start[k], B.start[k + 1] - B.start[k]};
     }
     const int many = end - base < LANES ? (int)(end - base) : LANES;
-    for (int from = 0; from < many; from += AHEAD) {
+    for (int from = 0; group::any(from < many); from += AHEAD) {
       factor<T> now[AHEAD];
       T value[AHEAD];
       int place[AHEAD];
@@ -71,15 +70,17 @@ __global__ void __launch_bounds__(THREADS, sizeof(T) == sizeof(float) ? 5 : 4)
 {
   enum { ROWS = THREADS / LANES, ROOM = BUFFER / sizeof(T) };
   __shared__ T buffer[ROOM];
-  using group = karst_amg_group<LANES>;
   const int64_t begin = (int64_t)blockIdx.x * ROWS, end = min(begin + ROWS, (int64_t)A.rows);
-  const int64_t i = begin + threadIdx.x / LANES;
+  const int64_t here = begin + threadIdx.x / LANES;
+  const karst_index i = here < end ? (karst_index)here : -1;
+  const S *const own = slot + (i < 0 ? 0 : first[i]);
   const karst_index from = start[begin], all = start[end] - from;
   T *const sums = all <= ROOM ? buffer : value + from;
   for (karst_index k = threadIdx.x; k < all; k += THREADS) sums[k] = 0;
   __syncthreads();
-  if (i < end && sums == buffer) add_row<LANES>(A, B, (karst_index)i, slot + first[i], buffer + (start[i] - from));
-  if (i < end && sums != buffer) add_row<LANES>(A, B, (karst_index)i, slot + first[i], value + start[i]);
+  const karst_index to = i < 0 ? from : start[i];
+  if (sums == buffer) add_row<LANES>(A, B, i, own, buffer + (to - from));
+  if (sums != buffer) add_row<LANES>(A, B, i, own, value + to);
   if (sums != buffer) return;
   __syncthreads();
   for (karst_index k = threadIdx.x; k < all; k += THREADS) value[from + k] = buffer[k];
