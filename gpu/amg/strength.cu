@@ -10,21 +10,29 @@ template <int LANES, typename T>
 __global__ void find_strong(karst_amg_view<T> A, double strength, unsigned char *strong, unsigned char *coupled,
                             unsigned *dependents)
 {
-  using group = karst_amg_group<LANES>;
+  using group = karst_amg_group<LANES, true>;
   const int64_t i = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / LANES;
   if (i >= A.rows) return;
   const karst_index begin = A.start[i] + group::lane(), end = A.start[i + 1];
-  double sign = 1, most = 0;
-  int negative = 0;
-  for (karst_index e = begin; e < end; e += LANES) negative += A.column[e] == i && A.value[e] < 0;
-  if (group::sum(negative) > 0) sign = -1;
-  for (karst_index e = begin; e < end; e += LANES)
-    if (A.column[e] != i) most = fmax(most, -sign * A.value[e]);
-  most = group::largest(most);
+  bool negative = false;
+  T below = 0, above = 0;
+  for (karst_index e = begin; e < end; e += LANES) {
+    const T a = A.value[e];
+    if (A.column[e] == i) {
+      negative = a < 0;
+    } else {
+      below = fmax(below, -a);
+      above = fmax(above, a);
+    }
+  }
+  karst_index many;
+  group::count_before(negative, &many);
+  negative = many > 0;
+  const double most = group::largest(negative ? above : below), least = strength * most;
   for (karst_index e = begin; e < end; e += LANES) {
     const karst_index j = A.column[e];
-    const double size = -sign * A.value[e];
-    const bool is_strong = j != i && size > 0 && size >= strength * most;
+    const double size = negative ? A.value[e] : -A.value[e];
+    const bool is_strong = j != i && size > 0 && size >= least;
     strong[e] = is_strong;
     if (is_strong && dependents) atomicAdd(dependents + j, 1u);
   }
