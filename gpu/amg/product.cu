@@ -96,11 +96,15 @@ template <int BIN, typename S>
 __global__ void __launch_bounds__(karst_amg_bin<BIN>::THREADS) find_columns(task t, karst_amg_sets sets, S *slot)
 {
   enum { LANES = karst_amg_bin<BIN>::LANES, MANY = 128 /* columns, of which more are sorted: by a warp or more */ };
+  enum { FITS = karst_amg_bin<BIN>::SLOTS <= 256 /* elements: a slot holds one until it is known */ };
   using group = karst_amg_group<LANES, true>;
   karst_amg_each_row<BIN>(
       sets,
       [&](karst_index i, const karst_amg_set &set) {
-        each_product<LANES>(t, i, [&](karst_index column, int64_t) { karst_amg_insert(set, column); });
+        each_product<LANES>(t, i, [&](karst_index column, int64_t product) {
+          const karst_index at = karst_amg_place(set, column);
+          if (FITS) slot[product] = (S)at;
+        });
       },
       [&](karst_index i, const karst_amg_set &set) {
         karst_index *const list = set.work, *const number = set.work + set.slots;
@@ -113,8 +117,12 @@ __global__ void __launch_bounds__(karst_amg_bin<BIN>::THREADS) find_columns(task
           number[karst_amg_find(set, column)] = rank;
         }
         group::sync();
-        each_product<LANES>(
-            t, i, [&](karst_index column, int64_t product) { slot[product] = (S)number[karst_amg_find(set, column)]; });
+        const int64_t first = FITS && i >= 0 ? t.first[i] : 0, end = FITS && i >= 0 ? t.first[i + 1] : 0;
+        for (int64_t k = first + group::lane(); k < end; k += LANES) slot[k] = (S)number[slot[k]];
+        if (!FITS)
+          each_product<LANES>(t, i, [&](karst_index column, int64_t product) {
+            slot[product] = (S)number[karst_amg_find(set, column)];
+          });
         if (group::lane() == 0 && i >= 0) t.start[i] = count;
       });
 }

@@ -98,12 +98,33 @@ static __device__ __forceinline__ void karst_amg_insert(const karst_amg_set &set
   }
 }
 
+static __device__ __forceinline__ karst_index karst_amg_take_empty(karst_index *at, karst_index column)
+{
+#if KARST_INDEX_BITS == 64
+  return (karst_index)atomicCAS(reinterpret_cast<unsigned long long *>(at), ~0ULL, (unsigned long long)column);
+#else
+  return atomicCAS(at, -1, column);
+#endif
+}
+
+/* Inserts a column that stays where it is: in a table that depends on the order of the threads. Returns its element. */
+static __device__ __forceinline__ karst_index karst_amg_place(const karst_amg_set &set, karst_index column)
+{
+  if (set.most > 0 && *set.count >= set.most) return 0;
+  for (karst_index at = karst_amg_hash_column(set, column);; at = (at + 1) & (set.slots - 1)) {
+    karst_index there = set.table[at];
+    if (there < 0) there = karst_amg_take_empty(set.table + at, column);
+    if (there < 0 && set.most > 0) karst_amg_add(set.count, 1);
+    if (there < 0 || there == column) return at;
+  }
+}
+
 /* Returns the element of a column, or -1. */
 static __device__ __forceinline__ karst_index karst_amg_find(const karst_amg_set &set, karst_index column)
 {
   for (karst_index at = karst_amg_hash_column(set, column);; at = (at + 1) & (set.slots - 1)) {
     const karst_index there = set.table[at];
-    if (there <= column) return there == column ? at : -1;
+    if (there < 0 || there == column) return there < 0 ? -1 : at;
   }
 }
 
