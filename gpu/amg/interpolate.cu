@@ -244,7 +244,7 @@ __device__ __forceinline__ double sum_weights(const task<T> &t, karst_index i, c
   using group = karst_amg_group<LANES, true>;
   const karst_index end = i < 0 ? 0 : t.A.start[i + 1];
   double d = 0;
-  for (karst_index k = group::lane(); k < set.slots; k += LANES) w[k] = 0;
+  for (karst_index base = 0; base < set.slots; base += LANES) w[base + group::lane()] = 0;
   for (karst_index base = i < 0 ? 0 : t.A.start[i]; group::any(base < end); base += LANES) {
     const karst_index e = base + group::lane();
     const int many = (int)min((karst_index)LANES, end - base);

@@ -20,7 +20,7 @@ struct task {
   int64_t *first;      /* [rows + 1] */
   karst_index *start;  /* [rows + 1] of C */
   karst_index *column; /* [products] the columns of each row from its first product on */
-  int width;           /* lanes that share a row of B: a power of two */
+  int shift;           /* 2^shift lanes share a row of B */
 };
 
 /* start[i] and first[i]: the products of row i, at most the entries of B, and 0 behind the last one. */
@@ -46,7 +46,8 @@ template <int LANES, typename F> __device__ __forceinline__ void each_product(co
 {
   using group = karst_amg_group<LANES, true>;
   enum { SHARED = LANES < WARP ? LANES : WARP, WARPS = LANES / SHARED };
-  const int lane = (int)threadIdx.x % SHARED, width = min(t.width, (int)SHARED);
+  enum { MOST = SHARED == 4 ? 2 : SHARED == 8 ? 3 : SHARED == 16 ? 4 : 5 };
+  const int lane = (int)threadIdx.x % SHARED, shift = min(t.shift, (int)MOST), width = 1 << shift;
   const karst_index end = i < 0 ? 0 : t.A.start[i + 1];
   const int64_t first = i < 0 ? 0 : t.first[i];
   karst_index base = i < 0 ? 0 : t.A.start[i] + group::lane() / SHARED;
@@ -59,11 +60,11 @@ template <int LANES, typename F> __device__ __forceinline__ void each_product(co
       count = t.B.start[k + 1] - begin;
       offset = t.offset[e];
     }
-    for (int q = 0; q < SHARED && group::any(q < left); q += SHARED / width) {
-      const int from = q + lane / width;
+    for (int q = 0; q < SHARED && group::any(q < left); q += SHARED >> shift) {
+      const int from = q + (lane >> shift);
       const karst_index b = group::pass(begin, from), c = group::pass(count, from);
       const int64_t product = first + group::pass(offset, from);
-      for (karst_index k = lane % width; group::any(k < c); k += width)
+      for (karst_index k = lane & (width - 1); group::any(k < c); k += width)
         if (k < c) f(t.B.column[b + k], product + k);
     }
   }
@@ -207,7 +208,7 @@ karst_status karst_amg_plan_product_cuda(karst_context *context, const karst_amg
   karst_amg_sets sets = {};
   product->C.rows = A->rows;
   product->C.columns = B->columns;
-  t.width = karst_amg_lanes(B->entries, B->rows, 1, 32);
+  while (1 << t.shift < karst_amg_lanes(B->entries, B->rows, 1, WARP)) t.shift++;
   karst_status status = karst_amg_take_cuda(context, amg, rows + 1, what, &product->C.row_start);
   if (!status) status = karst_amg_take_cuda(context, amg, rows + 1, what, &product->first);
   t.start = product->C.row_start;

@@ -52,7 +52,7 @@ struct karst_amg_set {
 template <int LANES> static __device__ __forceinline__ void karst_amg_clear(const karst_amg_set &set)
 {
   using group = karst_amg_group<LANES, true>;
-  for (karst_index k = group::lane(); k < set.slots; k += LANES) set.table[k] = -1;
+  for (karst_index base = 0; base < set.slots; base += LANES) set.table[base + group::lane()] = -1;
   if (group::lane() == 0) *set.count = 0;
   group::sync();
 }
@@ -182,7 +182,7 @@ static __device__ __forceinline__ void karst_amg_each_row(const karst_amg_sets &
     } else {
       if (!LAST && overflows) {
         if (group::lane() == 0) sets.list[BIN + 1][atomicAdd(&sets.tally->bin[BIN + 1], 1ULL)] = row;
-        for (karst_index k = group::lane(); k < bin::SLOTS; k += bin::LANES) set.table[k] = -1;
+        for (int base = 0; base < bin::SLOTS; base += bin::LANES) set.table[base + group::lane()] = -1;
         row = -1;
       }
       group::sync();
