@@ -110,10 +110,12 @@ __global__ void __launch_bounds__(karst_amg_bin<BIN>::THREADS) find_columns(task
       [&](karst_index i, const karst_amg_set &set) {
         karst_index *const list = set.work, *const number = set.work + set.slots;
         const karst_index count = list_columns<LANES>(set, list, MANY);
+        const bool is_sorted = set.slots > MANY && count > MANY;
         for (karst_index k = group::lane(); k < count; k += LANES) {
           const karst_index column = list[k];
-          karst_index rank = count > MANY ? k : 0;
-          for (karst_index q = 0; q < count && count <= MANY; q++) rank += list[q] < column;
+          karst_index rank = is_sorted ? k : 0;
+#pragma unroll 4
+          for (karst_index q = 0; q < (is_sorted ? 0 : count); q++) rank += list[q] < column;
           t.column[t.first[i] + rank] = column;
           number[karst_amg_find(set, column)] = rank;
         }
