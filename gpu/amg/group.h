@@ -32,7 +32,7 @@ template <int LANES, bool WHOLE = false> struct karst_amg_group {
       __syncthreads();
   }
 
-  /* Whether the condition holds in one of the threads of the warp, which then go on together; LANES = 1: in this one. */
+  /* Whether the condition holds in one of the threads of the warp, which go on together; LANES = 1: in this one. */
   static __device__ __forceinline__ bool any(bool holds) { return LANES > 1 ? __any_sync(mask(), holds) : holds; }
 
   /* The value of a lane of the group's threads in this warp. */

@@ -143,7 +143,7 @@ __device__ __forceinline__ listed<T> entry_of(const task<T> &t, karst_index begi
   return f < count ? listed<T>{t.column[begin + f], t.value[begin + f]} : listed<T>{0, 0};
 }
 
-/* Calls use(entry) for a list. The next entry is under way meanwhile. LANES > 1: all lanes of the warp come together. */
+/* Calls use(entry) for a list. The next entry is under way meanwhile. LANES > 1: all lanes of a warp come together. */
 template <int LANES, typename T, typename F>
 __device__ __forceinline__ void each_listed(const task<T> &t, karst_index begin, karst_index count, F use)
 {
@@ -235,8 +235,8 @@ __device__ __forceinline__ void add_term(const task<T> &t, const term &now, list
   }
 }
 
-/* Sets w but for the division, and returns d_i. terms: [LANES] shared memory. While a term is added the list of the next one is under
- * way. */
+/* Sets w but for the division, and returns d_i. terms: [LANES] shared memory. While a term is added the list of the
+ * next one is under way. */
 template <int LANES, typename T>
 __device__ __forceinline__ double sum_weights(const task<T> &t, karst_index i, const karst_amg_set &set, term *terms,
                                               double *w)
@@ -267,7 +267,7 @@ __device__ __forceinline__ double sum_weights(const task<T> &t, karst_index i, c
   return d;
 }
 
-/* Moves the entries of count that have a column, and a value(w) of at most limit, to the front. Returns their number. */
+/* Moves those of count entries that have a column, and a value(w) of at most limit, to the front. Returns how many. */
 template <int LANES, typename F>
 __device__ __forceinline__ karst_index keep(karst_index count, karst_index *column, double *w, double limit, F value)
 {

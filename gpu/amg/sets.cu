@@ -9,10 +9,10 @@ enum { THREADS = 256 };
 
 const char *const what = "the rows of a level";
 
-/* Adds up the numbers, and lists the rows of each bin unless list is empty. Sums and maxima of integers have no order,
- * and neither has the list of a bin. */
+/* Adds up the numbers, and lists the rows of each bin, of which none is before least, unless list is empty. Sums and
+ * maxima of integers have no order, and neither has the list of a bin. */
 __global__ void __launch_bounds__(THREADS)
-    sort_rows(karst_index rows, const karst_index *__restrict__ number, karst_amg_sets sets)
+    sort_rows(karst_index rows, const karst_index *__restrict__ number, int least, karst_amg_sets sets)
 {
   using group = karst_amg_group<THREADS>;
   __shared__ unsigned long long begin[KARST_AMG_BINS];
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(THREADS)
     atomicAdd(&sets.tally->sum, sum);
   }
   if (!sets.list[0]) return;
-  const int bin = mine > 0 ? karst_amg_bin_of((int64_t)mine) : -1;
+  const int bin = mine > 0 ? max(karst_amg_bin_of((int64_t)mine), least) : -1;
   karst_index at = 0, all;
   for (int k = 0; k < KARST_AMG_BINS; k++) {
     const karst_index before = group::count_before(bin == k, &all);
@@ -38,13 +38,24 @@ __global__ void __launch_bounds__(THREADS)
 
 int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 
+/* The last bin in which the lanes of all rows fit on the device: the rows of a small level get many. */
+template <int BIN = KARST_AMG_BINS - 1> int least_bin(const struct karst_cuda *cuda, karst_index rows)
+{
+  enum { RESIDENT = 2048 /* threads of a multiprocessor */ };
+  if constexpr (BIN > 0)
+    if ((int64_t)rows * karst_amg_bin<BIN>::LANES > (int64_t)RESIDENT * cuda->multiprocessors)
+      return least_bin<BIN - 1>(cuda, rows);
+  return BIN;
+}
+
 /* Launches the kernel, and begins to download what it finds. */
 karst_status begin(karst_context *context, karst_index rows, const karst_index *number, const karst_amg_sets &sets,
                    karst_amg_tally *found)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   cudaMemsetAsync(sets.tally, 0, sizeof *sets.tally, stream);
-  sort_rows<<<karst_cuda_grid(rows, THREADS), THREADS, 0, stream>>>(rows, number, sets);
+  sort_rows<<<karst_cuda_grid(rows, THREADS), THREADS, 0, stream>>>(rows, number,
+                                                                    least_bin(karst_cuda_of(context), rows), sets);
   return karst_download_begin_cuda(context, found, sets.tally, sizeof *found);
 }
 
