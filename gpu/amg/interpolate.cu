@@ -171,12 +171,11 @@ __device__ __forceinline__ void collect_columns(const task<T> &t, karst_index i,
   }
 }
 
-/* What an entry of row i contributes. */
+/* What an entry of row i adds to w. */
 struct term {
-  double part;       /* times the list of row k goes to w, or, if count < 0, itself */
-  double d;          /* goes to d_i */
+  double part;       /* times the list of row k, or, if count < 0, itself */
   karst_index begin; /* the list, or the element of w */
-  karst_index count; /* of the list */
+  karst_index count; /* of the list; 0: nothing */
 };
 
 /* a_ki if its sign is opposite to that of a_kk, else 0. */
@@ -188,10 +187,10 @@ __device__ __forceinline__ double find_back(const task<T> &t, karst_index i, kar
   return f < end && t.A.column[f] == i && is_opposite(negative, t.A.value[f]) ? (double)t.A.value[f] : 0;
 }
 
-/* Distributes a_ik = a over C_i and d_i by row k. */
+/* Distributes a_ik = a over C_i and d_i by row k. d: what goes to d_i. */
 template <typename T>
 __device__ __forceinline__ term distribute(const task<T> &t, karst_index i, karst_index k, unsigned nature, double a,
-                                           const karst_amg_set &set)
+                                           const karst_amg_set &set, double *d)
 {
   const double own = find_back(t, i, k, nature & NEGATIVE);
   double sum = 0;
@@ -204,21 +203,23 @@ __device__ __forceinline__ term distribute(const task<T> &t, karst_index i, kars
     if (entry.code >= 0 || karst_amg_find(set, j) >= 0) sum += entry.value; /* strong ones are in C_i */
   });
   if (!passed) sum += own;
-  if (sum == 0) return {0, a, 0, 0};
-  const double part = a / sum;
-  return {part, own == 0 ? 0 : __dmul_rn(part, own), begin, count};
+  const double part = sum == 0 ? 0 : a / sum;
+  *d = sum == 0 ? a : own == 0 ? 0 : __dmul_rn(part, own);
+  return {part, begin, sum == 0 ? 0 : count};
 }
 
 template <typename T>
-__device__ __forceinline__ term make_term(const task<T> &t, karst_index i, karst_index e, const karst_amg_set &set)
+__device__ __forceinline__ term make_term(const task<T> &t, karst_index i, karst_index e, const karst_amg_set &set,
+                                          double *d)
 {
   const karst_index j = t.A.column[e];
   const double a = t.A.value[e];
   const unsigned nature = t.nature[j], kind = nature & KIND;
   const karst_index at = kind == COARSE ? karst_amg_find(set, j) : -1;
-  if (at >= 0) return {a, 0, at, -1};
-  if (j != i && t.strong[e] && kind == FINE) return distribute(t, i, j, nature, a, set);
-  return {0, j == i || kind != ISOLATED ? a : 0, 0, 0};
+  if (at >= 0) return {a, at, -1};
+  if (j != i && t.strong[e] && kind == FINE) return distribute(t, i, j, nature, a, set, d);
+  *d = j == i || kind != ISOLATED ? a : 0;
+  return {0, 0, 0};
 }
 
 /* Adds a term to w, with a lane for each entry of the list, of which the first ones are loaded. */
@@ -235,11 +236,11 @@ __device__ __forceinline__ void add_term(const task<T> &t, const term &now, list
   }
 }
 
-/* Sets w but for the division, and returns d_i. terms: [LANES] shared memory. While a term is added the list of the
- * next one is under way. */
+/* Sets w but for the division, and returns d_i. terms and added: [LANES] shared memory. While a term is added the list
+ * of the next one is under way. */
 template <int LANES, typename T>
 __device__ __forceinline__ double sum_weights(const task<T> &t, karst_index i, const karst_amg_set &set, term *terms,
-                                              double *w)
+                                              double *added, double *w)
 {
   using group = karst_amg_group<LANES, true>;
   const karst_index end = i < 0 ? 0 : t.A.start[i + 1];
@@ -248,17 +249,21 @@ __device__ __forceinline__ double sum_weights(const task<T> &t, karst_index i, c
   for (karst_index base = i < 0 ? 0 : t.A.start[i]; group::any(base < end); base += LANES) {
     const karst_index e = base + group::lane();
     const int many = (int)min((karst_index)LANES, end - base);
-    terms[group::lane()] = e < end ? make_term(t, i, e, set) : term{0, 0, 0, 0};
+    double mine = 0;
+    karst_index all;
+    const term own = e < end ? make_term(t, i, e, set, &mine) : term{0, 0, 0};
+    const karst_index before = group::count_before(own.count != 0, &all);
+    if (own.count != 0) terms[before] = own;
+    added[group::lane()] = mine;
     group::sync();
-    term next = terms[0];
+    for (int q = 0; q < many; q++) d += added[q];
+    term next = all > 0 ? terms[0] : term{0, 0, 0};
     listed<T> next_entry = entry_of(t, next.begin, next.count, group::lane());
-    for (int q = 0; group::any(q < many); q++) {
+    for (karst_index q = 1; group::any(q <= all); q++) {
       const term now = next;
       const listed<T> entry = next_entry;
-      next = terms[min(q + 1, LANES - 1)];
-      if (q + 1 < many) next_entry = entry_of(t, next.begin, next.count, group::lane());
-      d += now.d;
-      if (!group::any(now.count != 0)) continue;
+      next = q < all ? terms[q] : term{0, 0, 0};
+      next_entry = entry_of(t, next.begin, next.count, group::lane());
       add_term<LANES>(t, now, entry, set, w);
       group::sync();
     }
@@ -351,12 +356,13 @@ __global__ void __launch_bounds__(karst_amg_bin<BIN>::THREADS) interpolate(task<
 {
   enum { LANES = karst_amg_bin<BIN>::LANES, THREADS = karst_amg_bin<BIN>::THREADS };
   __shared__ term terms[THREADS];
-  term *const mine = terms + threadIdx.x / LANES * LANES;
+  __shared__ double added[THREADS];
+  const int first = (int)threadIdx.x / LANES * LANES;
   karst_amg_each_row<BIN>(
       sets, [&](karst_index i, const karst_amg_set &set) { collect_columns<LANES>(t, i, set); },
       [&](karst_index i, const karst_amg_set &set) {
         double *const w = reinterpret_cast<double *>(set.work);
-        const double d = sum_weights<LANES>(t, i, set, mine, w);
+        const double d = sum_weights<LANES>(t, i, set, terms + first, added + first, w);
         karst_index held = keep<LANES>(set.slots, set.table, w, DBL_MAX, [](double sum) { return sum; });
         held = keep<LANES>(d != 0 ? held : 0, set.table, w, t.limit, [&](double sum) { return sum / -d; });
         write_row<LANES>(t, i, set.table, held, w);
