@@ -340,7 +340,8 @@ static void levels(karst_context *context)
   static const char *const systems[] = {"poisson3d:14x13x12", "laplace27:9x8x7", "convdiff:12x11x10", "poisson2d:40x41",
                                         "random:500",         "random:900",      "hub:1400",          "hub:4000",
                                         "centre:900",         "centre:300",      "dense:300",         "dense:600",
-                                        "diagonal:50",        "diagonal:1",      "poisson2d:2x1",     "neumann:20"};
+                                        "diagonal:50",        "diagonal:1",      "poisson2d:2x1",     "neumann:20",
+                                        "poisson3d:34x34x34"}; /* large enough for all kernels of the set-up */
   for (size_t s = 0; s < sizeof systems / sizeof *systems; s++)
     for (int single = 0; single < 2; single++) {
       compare(context, systems[s], s % 2 ? 0.5 : 0.25, single, false);
