@@ -15,8 +15,8 @@
  * and r'z themselves, which saves these two passes; a matrix on a GPU saves that for p'q. On a GPU the last two lines
  * are one pass, which reads p once.
  *
- * If the download takes time, Karst applies M meanwhile, unless M is a registered method; in the last iteration that
- * apply is wasted.
+ * If the download takes time, Karst applies M meanwhile, unless M is a registered method or the step is expected to be
+ * the last, if the residual falls as in the step before.
  *
  * With the option norm preconditioned a step is judged by sqrt(r'M^-1 r), as by de Jong, van der Ploeg, Ditzel and Vuik
  * (ETNA 46, 2017, 375-393, section 4.3): M is applied before the download and not after it.
@@ -85,25 +85,26 @@ static karst_status precondition(karst_krylov *k, int now)
 }
 
 /* Whether M is applied to the residual before it is known whether the step is taken. A registered M is not applied if
- * the result may not be needed. */
-static bool applies_early(const karst_krylov *k)
+ * the result may not be needed. expected: the residual after the step. */
+static bool applies_early(const karst_krylov *k, double expected)
 {
-  return k->test.by_precond || (k->context->backend->download_begin && !k->M->calls_registered);
+  return k->test.by_precond ||
+         (k->context->backend->download_begin && !k->M->calls_registered && expected > k->test.goal);
 }
 
 /* Downloads the scalars that the step is judged by. */
-static karst_status download_scalars(karst_krylov *k, int now)
+static karst_status download_scalars(karst_krylov *k, int now, bool early)
 {
   karst_status status = k->test.by_precond ? precondition(k, now) : KARST_SUCCESS;
   if (!status) status = karst_krylov_download_begin(k, 0, LOOK);
   if (status) return status;
-  if (applies_early(k) && !k->test.by_precond) status = precondition(k, now);
+  if (early && !k->test.by_precond) status = precondition(k, now);
   const karst_status ended = karst_krylov_download_end(k);
   return status ? status : ended;
 }
 
-/* Why the step must not be taken, or KARST_SOUND. */
-static karst_status cg_check(karst_krylov *k, int now, karst_reason *reason)
+/* Why the step must not be taken, or KARST_SOUND. early: M has been applied to the residual. */
+static karst_status cg_check(karst_krylov *k, int now, bool early, karst_reason *reason)
 {
   const double rz = k->work.host[RZ + now], pq = k->work.host[PQ],
                next = k->test.by_precond ? k->work.host[RZ + 1 - now] : 0;
@@ -111,7 +112,7 @@ static karst_status cg_check(karst_krylov *k, int now, karst_reason *reason)
   const karst_krylov_vector p = {"the search direction", k->work.vector[P]};
   const karst_krylov_vector z_in_p = {isfinite(rz) ? p.what : z.what, p.values}; /* where another z has replaced it */
   const karst_krylov_vector vectors[] = {
-      applies_early(k) ? z_in_p : z, p, {k->A.product, k->work.vector[Q]}, {"the residual", k->work.r}, z};
+      early ? z_in_p : z, p, {k->A.product, k->work.vector[Q]}, {"the residual", k->work.r}, z};
   if (!isfinite(rz) || !isfinite(pq) || !isfinite(k->work.host[RR]) || !isfinite(next))
     return karst_krylov_find_not_finite(k, k->test.by_precond ? 5 : 4, vectors, reason);
   if (pq < 0 || (pq == 0 && rz != 0))
@@ -190,17 +191,21 @@ static karst_status count_step(karst_krylov *k, int now, bool *ends)
  * alone in the last step. */
 static karst_status iterate(karst_krylov *k, karst_reason *reason, int64_t *steps)
 {
-  double last[2] = {0};
+  double last[2] = {0}, before = k->residual, expected = INFINITY;
   karst_status status = cg_begin(k);
   for (int now = 0; !status; now = 1 - now) {
+    const bool early = applies_early(k, expected);
     status = cg_advance(k, now);
-    if (!status) status = download_scalars(k, now);
-    if (!status) status = cg_check(k, now, reason);
+    if (!status) status = download_scalars(k, now, early);
+    if (!status) status = cg_check(k, now, early, reason);
     if (status || *reason != KARST_SOUND) return status;
     keep_coefficients(k, (*steps)++, now, last);
     bool ends = false;
+    const double residual = sqrt(k->work.host[RR]);
+    expected = residual * (residual / before);
+    before = residual;
     status = count_step(k, now, &ends);
-    if (!status && !ends && !applies_early(k)) status = precondition(k, now);
+    if (!status && !ends && !early) status = precondition(k, now);
     if (status || ends) {
       cg_correct(k);
       return status;
