@@ -37,7 +37,8 @@ template <int N> struct elimination {
   int origin[N];       /* the row that is at each place */
   int where[N];        /* the place of each row */
   double part[WARPS];
-  choice chosen[2]; /* in even and odd steps */
+  double passed[WARPS][COLUMNS]; /* a row of the tile of each warp */
+  choice chosen[2];              /* in even and odd steps */
 };
 
 struct tile {
@@ -46,6 +47,15 @@ struct tile {
 
 __device__ __forceinline__ int lane() { return (int)threadIdx.x % WARP; }
 __device__ __forceinline__ int warp() { return (int)threadIdx.x / WARP; }
+
+__device__ __forceinline__ unsigned largest_of_warp(unsigned value)
+{
+#if __CUDA_ARCH__ >= 800
+  return __reduce_max_sync(0xffffffffu, value);
+#else
+  return karst_amg_group<WARP>::largest(value);
+#endif
+}
 
 /* Chooses the pivot of unknown k by its column; a warp calls it. The size and the place of a candidate are one number,
  * whose last bits, those of the place, order equal sizes. */
@@ -64,13 +74,11 @@ __device__ void choose_pivot(int n, int k, double rounding, const double *column
     if (place >= k && size >= 0) largest = max(largest, (bits & ~(long long)LAST) + (LAST - place));
     if (place < k) above = max(above, bits >> HIGH);
   }
-  int first = (int)above;
-#pragma unroll
-  for (int distance = WARP / 2; distance > 0; distance /= 2) {
-    largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, distance));
-    first = max(first, __shfl_xor_sync(0xffffffffu, first, distance));
-  }
-  const double most = __longlong_as_double((((long long)first + 1) << HIGH) - 1); /* no smaller than the numbers */
+  const long long first = largest_of_warp((unsigned)above);
+  const unsigned high = largest_of_warp((unsigned)(largest >> HIGH)),
+                 low = largest_of_warp((unsigned)(largest >> HIGH) == high ? (unsigned)largest : 0);
+  largest = (long long)high << HIGH | low;
+  const double most = __longlong_as_double(((first + 1) << HIGH) - 1); /* no smaller than the numbers */
   const bool is_left = all.where[k] >= k;
   const int at = LAST - (int)(largest & LAST);
   const int row =
@@ -108,16 +116,19 @@ __device__ __forceinline__ long long bits_if(bool condition, double value)
   return condition ? __double_as_longlong(value) : 0;
 }
 
-/* Passes the elements of a row of a tile to all lanes. */
-__device__ __forceinline__ void pass_row(const tile &t, int row, double (&passed)[COLUMNS])
+/* Passes the elements of a row of a tile to all lanes, through shared memory. */
+__device__ __forceinline__ void pass_row(const tile &t, int row, double *passed, double (&to)[COLUMNS])
 {
+  __syncwarp();
 #pragma unroll
-  for (int c = 0; c < COLUMNS; c++) {
-    long long bits = 0;
+  for (int r = 0; r < ROWS; r++) {
+    if (r * WARP + lane() != row) continue;
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) bits |= bits_if(r == row / WARP, t.a[r][c]);
-    passed[c] = __longlong_as_double(__shfl_sync(0xffffffffu, bits, row % WARP));
+    for (int c = 0; c < COLUMNS; c++) passed[c] = t.a[r][c];
   }
+  __syncwarp();
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) to[c] = passed[c];
 }
 
 /* Updates the rows from top on; row: the pivot row's elements in the columns of the tile, scaled. pivot and k: its row
@@ -125,11 +136,11 @@ __device__ __forceinline__ void pass_row(const tile &t, int row, double (&passed
 __device__ __forceinline__ void update(tile *t, int rows, int pivot, int k, bool sound, const double *column,
                                        const double (&row)[COLUMNS])
 {
+  if (k >= 0 && k < COLUMNS) {
 #pragma unroll
-  for (int c = 0; c < COLUMNS; c++) {
-    if (c != k) continue;
+    for (int c = 0; c < COLUMNS; c++)
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) t->a[r][c] = 0;
+      for (int r = 0; r < ROWS; r++) t->a[r][c] = c == k ? 0 : t->a[r][c];
   }
 #pragma unroll
   for (int r = 0; r < ROWS; r++) {
@@ -147,6 +158,7 @@ __device__ __forceinline__ void update(tile *t, int rows, int pivot, int k, bool
 /* The matrix: in registers, or column by column in global memory. */
 template <bool KEPT> struct matrix {
   tile kept;
+  double *passed; /* [COLUMNS] shared memory of the warp */
   double *dense;
   int n;
 
@@ -185,7 +197,7 @@ template <bool KEPT> struct matrix {
   __device__ __forceinline__ void get_row(int i, int base, double (&row)[COLUMNS]) const
   {
     if (KEPT) {
-      pass_row(kept, i, row);
+      pass_row(kept, i, passed, row);
     } else {
 #pragma unroll
       for (int c = 0; c < COLUMNS; c++) row[c] = base + c < n ? dense[(int64_t)(base + c) * n + i] : 0;
@@ -357,6 +369,7 @@ __global__ void __launch_bounds__(THREADS, 1) invert_kept(karst_amg_view<T> A, T
   __shared__ slab<T> rows;
   matrix<true> M;
   M.n = (int)A.rows;
+  M.passed = all.passed[warp()];
   load_kept(A, M, all, rows);
   const int pinned = eliminate_all(A, M, all);
   store_kept(M, all, rows, inverse);
