@@ -4,113 +4,77 @@
  * Items of the last levels that follow one another are one launch (tail.cu), others have one each. They are captured in
  * a graph once. Without one they are launched one by one.
  *
- * A product with rows streams the matrix. As many thread blocks as the device runs at a time share pieces of the rows.
- * The entries of a piece follow one another, and are taken ROOM at a time:
+ * A product with rows streams the matrix. As many warps as the device runs at a time take pieces of consecutive rows in
+ * turn. The entries of a piece follow one another, and are taken EACH for a lane at a time:
  *
- *     all threads   load EACH columns and values of the matrix, neighbours from neighbours
- *     (once: wait for the kernel before, as the matrix is none of its results)
- *     all threads   load as many elements of x, multiply, products into shared memory
- *     all threads   begin to load the next columns and values
- *     barrier
- *     lanes         add up a row's products in the order of its entries
- *     barrier
+ *     all lanes       load columns and values of the matrix, neighbours from neighbours
+ *     (once a piece   wait for the kernel before, as the matrix is none of its results)
+ *     all lanes       load as many elements of x, multiply, products into shared memory
+ *     lanes of a row  add up its products in the order of its entries
  *
- * So loads do not depend on one another, however long the rows are, and are under way all the time. */
+ * So the loads of a step do not depend on one another, however long the rows are, and no warp waits for another. On an
+ * H100 thread blocks with barriers, the copy engine, and rows kept in columns of slices were all slower. */
 #include "gpu/amg/steps.h"
 
 namespace
 {
 
-enum {
-  THREADS = 256,
-  EACH = 8 /* entries */,
-  ROOM = EACH * THREADS,
-  RESIDENT = 4 /* thread blocks of a multiprocessor */,
-  WARP = 32
-};
+enum { THREADS = 256, WARP = 32, WARPS = THREADS / WARP };
 
 const char *const what = "a multigrid cycle";
 
-template <typename T> struct stream {
-  karst_index column[EACH];
-  T value[EACH];
-
-  /* Loads up to ROOM entries of count from a place on. */
-  __device__ __forceinline__ void load(const karst_index *columns, const T *values, karst_index count)
-  {
-    const int t = (int)threadIdx.x;
-#pragma unroll
-    for (int u = 0; u < EACH; u++) column[u] = t + u * THREADS < count ? __ldcg(columns + t + u * THREADS) : -1;
-#pragma unroll
-    for (int u = 0; u < EACH; u++) value[u] = t + u * THREADS < count ? __ldcg(values + t + u * THREADS) : 0;
-  }
-
-  __device__ __forceinline__ void multiply(const double *x, double *product)
-  {
-    double factor[EACH];
-#pragma unroll
-    for (int u = 0; u < EACH; u++) factor[u] = column[u] >= 0 ? x[column[u]] : 0;
-#pragma unroll
-    for (int u = 0; u < EACH; u++) product[u * THREADS + threadIdx.x] = value[u] * factor[u];
-  }
+/* How a product is shared: rows of P are short. A restriction and a sweep begin at the end, as the steps before them
+ * have left the last rows of their vectors and matrices in the second-level cache. */
+template <karst_amg_use USE> struct shape {
+  static constexpr bool SHORT = USE == KARST_AMG_USE_PROLONG,
+                        BACKWARDS = USE == KARST_AMG_USE_SWEEP || USE == KARST_AMG_USE_RESTRICT;
+  static constexpr int EACH = SHORT ? 4 : 8 /* entries */, ROOM = EACH * WARP;
+  static constexpr int RESIDENT = SHORT ? 6 : 4; /* thread blocks of a multiprocessor, which have enough registers */
 };
-
-/* Consecutive rows of a thread block, THREADS / lanes or, at the end, fewer, and the one of this thread. */
-struct piece {
-  int64_t row;                /* of this thread's lanes */
-  int64_t begin;              /* the first entry of all rows */
-  karst_index count;          /* of them */
-  karst_index own, own_count; /* the row's entries from begin on: the first of this lane, and the end */
-};
-
-template <typename T> __device__ __forceinline__ piece find_piece(const karst_amg_view<T> &A, int64_t number, int shift)
-{
-  const int rows = THREADS >> shift, lane = (int)threadIdx.x & ((1 << shift) - 1);
-  const int64_t first = number * rows;
-  piece p = {first + (threadIdx.x >> shift), 0, 0, 0, 0};
-  if (first >= A.rows) return p;
-  const karst_index begin = A.start[first];
-  p.begin = begin;
-  p.count = A.start[min(first + rows, (int64_t)A.rows)] - begin;
-  if (p.row >= A.rows) return p;
-  p.own = A.start[p.row] - begin + lane;
-  p.own_count = A.start[p.row + 1] - begin;
-  return p;
-}
 
 /* 2^shift: the lanes of a row. */
 template <karst_amg_use USE, typename T>
-__global__ void __launch_bounds__(THREADS, RESIDENT) do_rows(karst_amg_item<T> s, int shift)
+__global__ void __launch_bounds__(THREADS, shape<USE>::RESIDENT) do_rows(karst_amg_item<T> s, int shift)
 {
-  __shared__ double product[ROOM];
-  const bool leads = (threadIdx.x & ((1 << shift) - 1)) == 0;
-  stream<T> entries;
-  piece now = find_piece(s.A, blockIdx.x, shift);
-  entries.load(s.A.column + now.begin, s.A.value + now.begin, now.count);
-  karst_cuda_begin();
-  for (int64_t number = blockIdx.x; number * (THREADS >> shift) < s.A.rows; number += gridDim.x) {
-    const piece next = find_piece(s.A, number + gridDim.x, shift);
+  constexpr int EACH = shape<USE>::EACH, ROOM = shape<USE>::ROOM;
+  __shared__ double products[WARPS][ROOM];
+  const int t = (int)threadIdx.x % WARP, lane = t & ((1 << shift) - 1), rows = WARP >> shift;
+  const int64_t number = blockIdx.x * (int64_t)WARPS + threadIdx.x / WARP, step = gridDim.x * (int64_t)(WARPS * rows);
+  double *product = products[threadIdx.x / WARP];
+  for (int64_t at = number * rows; at < s.A.rows; at += step) {
+    const int64_t first = shape<USE>::BACKWARDS ? ((int64_t)s.A.rows - 1) / rows * rows - at : at;
+    const int64_t i = first + (t >> shift);
+    const bool mine = i < s.A.rows;
+    const karst_index begin = s.A.start[first], end = s.A.start[min(first + rows, (int64_t)s.A.rows)],
+                      own_end = mine ? s.A.start[i + 1] : 0;
+    karst_index base = begin, own = mine ? s.A.start[i] + lane : 0;
     karst_amg_row row = {0, 0, 0, 0};
-    if (leads && now.row < s.A.rows) row = karst_amg_load_row<USE, false>(s, now.row);
     double sum = 0;
-    karst_index done = 0;
     do {
-      entries.multiply(s.x, product);
-      const karst_index base = done;
-      done += ROOM;
-      const bool more = done < now.count;
-      const int64_t from = more ? now.begin + done : next.begin;
-      entries.load(s.A.column + from, s.A.value + from, more ? now.count - done : next.count);
-      __syncthreads();
-      const karst_index stop = min(now.own_count, done);
+      karst_index column[EACH];
+      T value[EACH];
+      double factor[EACH];
+#pragma unroll
+      for (int u = 0; u < EACH; u++)
+        column[u] = base + u * WARP + t < end ? __ldcs(s.A.column + base + u * WARP + t) : -1;
+#pragma unroll
+      for (int u = 0; u < EACH; u++) value[u] = base + u * WARP + t < end ? __ldcs(s.A.value + base + u * WARP + t) : 0;
+      karst_cuda_begin();
+#pragma unroll
+      for (int u = 0; u < EACH; u++) factor[u] = column[u] >= 0 ? s.x[column[u]] : 0;
+      if (mine && lane == 0 && base == begin) row = karst_amg_load_row<USE, false>(s, i);
+#pragma unroll
+      for (int u = 0; u < EACH; u++) product[u * WARP + t] = value[u] * factor[u];
+      __syncwarp();
+      const karst_index stop = min(own_end, base + ROOM);
 #pragma unroll 4
-      for (; now.own < stop; now.own += 1 << shift) sum += product[now.own - base];
-      __syncthreads();
-    } while (done < now.count);
+      for (; own < stop; own += 1 << shift) sum += product[own - base];
+      __syncwarp();
+      base += ROOM;
+    } while (base < end);
     for (int distance = 1 << shift >> 1; distance > 0; distance /= 2)
       sum += __shfl_down_sync(0xffffffffu, sum, distance);
-    if (leads && now.row < s.A.rows) karst_amg_finish_row<USE>(s, now.row, row, sum);
-    now = next;
+    if (mine && lane == 0) karst_amg_finish_row<USE>(s, i, row, sum);
   }
 }
 
@@ -128,21 +92,13 @@ template <typename T> __global__ void __launch_bounds__(THREADS) multiply_dense(
   if (i < s.A.rows) karst_amg_do_dense_row<false>(s, i);
 }
 
-/* The logarithm of the lanes of a row, so that a piece fills most of the shared memory. */
-int choose_shift(int64_t entries, int64_t rows)
-{
-  enum { PART = ROOM / 16 };
-  int shift = 0;
-  while (1 << shift < WARP && entries * (THREADS >> shift) > 15 * PART * rows) shift++;
-  return shift;
-}
-
 template <karst_amg_use USE, typename T> void launch_rows(const struct karst_cuda *cuda, const karst_amg_item<T> &s)
 {
-  const int shift = choose_shift(s.entries, s.A.rows);
-  const unsigned pieces = karst_cuda_grid(s.A.rows, THREADS >> shift);
-  const unsigned most = (unsigned)(RESIDENT * cuda->multiprocessors);
-  karst_cuda_launch(cuda, do_rows<USE, T>, pieces < most ? pieces : most, THREADS, s, shift);
+  int shift = 0; /* so that a piece has ROOM entries at most, in the mean */
+  while (1 << shift < WARP && s.entries * (WARP >> shift) > shape<USE>::ROOM * (int64_t)s.A.rows) shift++;
+  const unsigned blocks = karst_cuda_grid(s.A.rows, THREADS >> shift);
+  const unsigned most = (unsigned)(shape<USE>::RESIDENT * cuda->multiprocessors);
+  karst_cuda_launch(cuda, do_rows<USE, T>, blocks < most ? blocks : most, THREADS, s, shift);
 }
 
 template <typename T> void launch_item(const struct karst_cuda *cuda, const karst_amg_item<T> &s)
