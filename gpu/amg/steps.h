@@ -86,7 +86,9 @@ static __device__ __forceinline__ void karst_amg_do_row(const karst_amg_item<T> 
   enum { AHEAD = 4 /* entries that a lane loads before it uses the first */ };
   using group = karst_amg_group<LANES>;
   const karst_index end = s.A.start[i + 1];
+  karst_amg_row row = {0, 0, 0, 0};
   double sum = 0;
+  if (group::lane() == 0) row = karst_amg_load_row<USE, FRESH>(s, i);
   for (karst_index e = s.A.start[i] + group::lane(); e < end; e += LANES * AHEAD) {
     karst_index column[AHEAD];
     T value[AHEAD];
@@ -102,7 +104,7 @@ static __device__ __forceinline__ void karst_amg_do_row(const karst_amg_item<T> 
     for (int u = 0; u < AHEAD; u++) sum += value[u] * x[u];
   }
   sum = group::sum(sum);
-  if (group::lane() == 0) karst_amg_finish_row<USE>(s, i, karst_amg_load_row<USE, FRESH>(s, i), sum);
+  if (group::lane() == 0) karst_amg_finish_row<USE>(s, i, row, sum);
 }
 
 /* The same for the dense inverse, by a warp. */
