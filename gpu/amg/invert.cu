@@ -48,6 +48,9 @@ struct tile {
 __device__ __forceinline__ int lane() { return (int)threadIdx.x % WARP; }
 __device__ __forceinline__ int warp() { return (int)threadIdx.x / WARP; }
 
+/* The rows that a loop over a column passes: a constant if the tiles are kept, where those beyond n are 0. */
+template <int N> __device__ __forceinline__ int rows_of(int n) { return N == SIDE ? N : n; }
+
 __device__ __forceinline__ unsigned largest_of_warp(unsigned value)
 {
 #if __CUDA_ARCH__ >= 800
@@ -67,7 +70,7 @@ __device__ void choose_pivot(int n, int k, double rounding, const double *column
   static_assert((KARST_AMG_DENSE & LAST) == 0, "places have bits of their own");
   long long largest = LAST - k, above = 0x3ff00000; /* the first half of 1 */
 #pragma unroll 4
-  for (int i = lane(); i < n; i += WARP) {
+  for (int i = lane(); i < rows_of<N>(n); i += WARP) {
     const double size = fabs(column[i]);
     const long long bits = __double_as_longlong(size);
     const int place = all.where[i];
@@ -95,9 +98,10 @@ __device__ void take(int n, int k, bool sound, const double *column, elimination
 {
   const int row = sound ? chosen->row : chosen->own;
   const double inverse = sound ? 1 / column[row] : 0, whole = chosen->whole;
+  if (sound) {
 #pragma unroll 4
-  for (int i = lane(); i < (sound ? n : 0); i += WARP)
-    if (i != row) all.bound[i] += fabs(column[i] * inverse) * whole;
+    for (int i = lane(); i < rows_of<N>(n); i += WARP) all.bound[i] += i == row ? 0 : fabs(column[i] * inverse) * whole;
+  }
   __syncwarp();
   if (lane() > 0) return;
   const int other = all.origin[k], place = all.where[row];
@@ -370,6 +374,10 @@ __global__ void __launch_bounds__(THREADS, 1) invert_kept(karst_amg_view<T> A, T
   matrix<true> M;
   M.n = (int)A.rows;
   M.passed = all.passed[warp()];
+  if (threadIdx.x < SIDE) {
+    all.bound[threadIdx.x] = 0;
+    all.where[threadIdx.x] = (int)threadIdx.x;
+  }
   load_kept(A, M, all, rows);
   const int pinned = eliminate_all(A, M, all);
   store_kept(M, all, rows, inverse);
