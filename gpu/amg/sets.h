@@ -16,7 +16,7 @@ enum { KARST_AMG_WIDE = KARST_INDEX_BITS / 32 };
  * given up: its row moves to the next bin, and from the last one to a table in global memory. */
 template <int BIN> struct karst_amg_bin;
 template <> struct karst_amg_bin<0> {
-  enum { END = 64, LANES = 8, SLOTS = 32, MOST = SLOTS - LANES, THREADS = 256 / KARST_AMG_WIDE };
+  enum { END = 64, LANES = 4, SLOTS = 32, MOST = SLOTS - LANES, THREADS = 256 / KARST_AMG_WIDE };
 };
 template <> struct karst_amg_bin<1> {
   enum { END = 256, LANES = 8, SLOTS = 64, MOST = SLOTS - LANES, THREADS = 256 / KARST_AMG_WIDE };
