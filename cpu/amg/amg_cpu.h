@@ -1,6 +1,6 @@
 /* amg_cpu.h - the inside of the CPU's kernels of algebraic multigrid; lib/backend/amg_kernels.h says what each does.
  * The set-up reads values through karst_amg_value and computes in double. What an update or an apply repeats is
- * compiled for float and for double from product_template.h and cycle_template.h. */
+ * compiled for matrices in float and in double (product.c, cycle_template.h); vectors are double. */
 #ifndef KARST_CPU_AMG_AMG_CPU_H
 #define KARST_CPU_AMG_AMG_CPU_H
 
@@ -38,9 +38,6 @@ karst_status karst_amg_take_cpu(karst_context *context, void *memory, int64_t co
 karst_status karst_amg_take_matrix_cpu(karst_context *context, const karst_amg *amg, const char *what,
                                        karst_amg_matrix *matrix);
 
-/* Sorts numbers in ascending order: Shell's method. */
-void karst_amg_sort_cpu(karst_index count, karst_index *number);
-
 /* strong[k] = whether entry k couples its row strongly. A coupling is strong if -s a_ij >= theta max_k -s a_ik > 0,
  * where s is the sign of a_ii. Returns whether the row has one. */
 KARST_INLINE bool karst_amg_find_strong(bool single, const karst_amg_matrix *A, double strength, karst_index i,
@@ -62,8 +59,8 @@ KARST_INLINE bool karst_amg_find_strong(bool single, const karst_amg_matrix *A, 
   return largest > 0;
 }
 
-/* The entries of the table, each in the file of its name. level.c has begin, load and what takes and releases memory;
- * cycle.c also finish. */
+/* The entries of the table, in the files of their names; begin, load and what releases memory in level.c, compose and
+ * aggregate in match.c, plan_product and multiply in product.c, finish, weigh and apply in cycle.c. */
 extern const struct karst_amg_kernels karst_amg_kernels_cpu;
 karst_status karst_amg_begin_cpu(karst_context *context, const karst_matrix *A, karst_amg *amg);
 void karst_amg_destroy_cpu(karst_context *context, karst_amg *amg);

@@ -62,6 +62,19 @@ KARST_INLINE karst_index collect_columns(const karst_amg_matrix *A, const karst_
   return words;
 }
 
+/* Sorts numbers in ascending order: Shell's method. */
+static void sort(karst_index count, karst_index *number)
+{
+  static const karst_index gap[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1}; /* Ciura 2001 */
+  for (size_t g = 0; g < sizeof gap / sizeof *gap; g++)
+    for (karst_index i = gap[g]; i < count; i++) {
+      const karst_index moved = number[i];
+      karst_index j = i;
+      for (; j >= gap[g] && number[j - gap[g]] > moved; j -= gap[g]) number[j] = number[j - gap[g]];
+      number[j] = moved;
+    }
+}
+
 /* The slots of a row: the number of each product's column among those of the row. */
 KARST_INLINE void number_products(int size, const struct word *restrict word, const karst_index *restrict column,
                                   int64_t products, void *restrict slot)
@@ -81,7 +94,7 @@ KARST_INLINE void find_rows(int size, const karst_amg_matrix *A, const karst_amg
   for (karst_index i = part->first; i < part->last; i++) {
     const karst_index words = collect_columns(A, B, i, w);
     karst_index count = 0;
-    karst_amg_sort_cpu(words, w->touched);
+    sort(words, w->touched);
     for (karst_index n = 0; n < words; n++) {
       struct word *word = &w->word[w->touched[n]];
       word->before = count;
@@ -210,18 +223,6 @@ karst_status karst_amg_plan_product_cpu(karst_context *context, const karst_amg 
   karst_release(context, w);
   karst_release(context, column);
   return status;
-}
-
-void karst_amg_sort_cpu(karst_index count, karst_index *number)
-{
-  static const karst_index gap[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1}; /* Ciura 2001 */
-  for (size_t g = 0; g < sizeof gap / sizeof *gap; g++)
-    for (karst_index i = gap[g]; i < count; i++) {
-      const karst_index moved = number[i];
-      karst_index j = i;
-      for (; j >= gap[g] && number[j - gap[g]] > moved; j -= gap[g]) number[j] = number[j - gap[g]];
-      number[j] = moved;
-    }
 }
 
 /* The values of rows first .. last - 1 of C for numbers of type T and slots of type SLOT. Each row of C is summed where
