@@ -13,8 +13,8 @@
 
 enum { AUTO = 0, BALANCE = 20, UNKNOWNS = 16 /* that cpr-pressure has numbers for */ };
 
-/* A wrong pressure unknown costs iterations silently. On ten systems of simulators the right one had couplings of 0.6 to
- * 0.95 a cell, and others at most 0.05. */
+/* A wrong pressure unknown costs iterations silently. On ten systems of simulators the right one had couplings of 0.6
+ * to 0.95 a cell, and others at most 0.05. */
 static const double coupling_wrong = 0.5;
 /* With more cells guarded, column sums say little about this matrix. */
 static const double guarded_most = 0.1;

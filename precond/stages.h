@@ -20,8 +20,8 @@ karst_status karst_stage_make(karst_precond *p, int i, const karst_options *opti
 karst_status karst_stages_choose(karst_precond *p, karst_precond *const stage[KARST_STAGES]);
 karst_status karst_stages_update(karst_precond *p, karst_precond *const stage[KARST_STAGES]);
 
-/* Gives p its stages, and sets its entries and memory to the sums over them and own bytes. A registered stage may allocate in
- * its first update. */
+/* Gives p its stages, and sets its entries and memory to the sums over them and own bytes. Again after an update, in
+ * which a stage may have allocated. */
 void karst_stages_count(karst_precond *p, karst_precond *const stage[KARST_STAGES], int64_t own);
 
 /* Passes on the iterations of a solve. */

@@ -1,4 +1,5 @@
-/* cycle.c - the vectors of a hierarchy, and a cycle: the list of steps, each a pass over the rows of a level. */
+/* cycle.c - the shared memory and the weights of a hierarchy, and a cycle: the list of steps, each a pass over the
+ * rows of a level. */
 #include "cpu/amg/amg_cpu.h"
 
 #include <float.h>

@@ -1,7 +1,7 @@
 /* split.c - PMIS: which rows of a level make the next one (De Sterck, Yang, Heys: Reducing complexity in parallel
  * algebraic multigrid preconditioners, SIAM J. Matrix Anal. Appl. 27 (2006)).
  *
- * * A row without strong couplings, or on which no row depends strongly, becomes F at once. In each round, of every
+ * A row without strong couplings, or on which no row depends strongly, becomes F at once. In each round, of every
  * pair of undecided rows with a strong coupling in either direction the one of smaller measure loses; those that lost
  * to no other row become C, and undecided rows that depend strongly on a C row become F. The result is the one of a
  * single walk through the rows in the order of their measures. */

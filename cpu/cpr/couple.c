@@ -1,5 +1,5 @@
 /* couple.c - how strongly the pressures of neighbours hold each other, by rows of A_p: the square root of
- * sum_j sqrt(a_ij a_ji / (a_ii a_jj)) over the j that couple as an elliptic equation does (lib/backend/cpr_kernels.h). */
+ * sum_j sqrt(a_ij a_ji / (a_ii a_jj)) over the j that couple as in an elliptic equation (lib/backend/cpr_kernels.h). */
 #include "cpu/cpr/cpr_cpu.h"
 
 void karst_cpr_couple_cpu(karst_context *context, const karst_cpr *cpr, const karst_matrix *pressure, double *root)

@@ -41,8 +41,8 @@ typedef struct karst_amg_splitting {
   int rounds;            /* of the parallel algorithm */
 } karst_amg_splitting;
 
-/* C = A B on a pattern that is found once. slot has, for each product a_ik b_kj in the order of k and then j, the number
- * of c_ij in row i of C, in slot_size bytes: 1 if no row of C has more than 256 entries, else 2 or 4. */
+/* C = A B on a pattern that is found once. slot has, for each product a_ik b_kj in the order of k and then j, the
+ * number of c_ij in row i of C, in slot_size bytes: 1 if no row of C has more than 256 entries, else 2 or 4. */
 typedef struct karst_amg_product {
   karst_amg_matrix C;
   int64_t products;
@@ -170,8 +170,8 @@ struct karst_amg_kernels {
 
   /* Splits the rows of a level by PMIS (De Sterck, Yang, Heys 2006): strong couplings, the measure |S^T_i| + hash(i) in
    * [0, 1), and rounds in which the rows whose measure exceeds those of all undecided strong neighbours become C, and
-   * those that depend strongly on a C row become F. A row without strong couplings in its row becomes F at once. place
-   * is >= 0 for C rows, which keep their order. */
+   * those that depend strongly on a C row become F. A row without strong couplings, or on which none depends strongly,
+   * becomes F at once. place is >= 0 for C rows, which keep their order. */
   karst_status (*split)(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
                         const karst_amg_rule *rule, karst_amg_splitting *splitting);
   /* Makes P by extended+i interpolation (De Sterck, Falgout, Nolting, Yang 2008). Of a row the most_entries largest

@@ -6,7 +6,8 @@
 
 #include "lib/matrix/matrix.h"
 
-/* How the weights of a cell i are made; p: the pressure unknown. Weights are divided by their largest absolute value. */
+/* How the weights of a cell i are made; p: the pressure unknown. Those of a block are divided by their largest absolute
+ * value. */
 typedef enum karst_cpr_weights {
   KARST_CPR_COLUMN_SUM,  /* w_i = C_i^-T e_p, C_i = sum_j A_ji over the blocks of column i: fluxes cancel in the sum,
                           * and what the cell stores is left, so they are true-IMPES weights */
@@ -33,21 +34,22 @@ typedef struct karst_cpr {
   double *weight;   /* [b*rows] device memory */
   float *column;    /* [b*blocks] column p of each block of A, rounded, device memory: half of A's bytes or less to
                    * subtract A E z_p */
-  double *residual; /* [b*rows, at least 2*rows] device memory, the caller's but while A_p is computed: for r - A E z_p
-                     * and, before it, W^T r */
+  double *residual; /* [b*rows, at least 2*rows] device memory, the caller's except while A_p is computed: for
+                     * r - A E z_p and, before it, W^T r */
   double *solution; /* [rows] the same, for z_p */
   void *plan;       /* the backend's own, such as the blocks of each block column */
   int64_t memory;   /* bytes of all arrays */
 } karst_cpr;
 
 struct karst_cpr_kernels {
-  /* Takes all memory for matrices on the pattern of A, whose blocks all have a diagonal one, and finds the blocks of
+  /* Takes all memory for matrices on the pattern of A, whose rows all have a diagonal block, and finds the blocks of
    * each block column; the pattern need not be symmetric. After a failure plan_destroy releases what was taken; it also
    * accepts zeros. */
   karst_status (*plan)(karst_context *context, const karst_matrix *A, karst_cpr *cpr);
   void (*plan_destroy)(karst_context *context, karst_cpr *cpr);
   /* Computes the weights. given: the storage blocks [b*b*rows] for true-IMPES, the weights [b*rows] for given, device
-   * memory; else NULL. Sets outcome->guarded and ->singular, and the reason. Waits for the device. Allocates nothing. */
+   * memory; else NULL. Sets outcome->guarded and ->singular, and the reason. Waits for the device.
+   * Allocates nothing. */
   karst_status (*weigh)(karst_context *context, const karst_matrix *A, karst_cpr_weights weights, const double *given,
                         karst_cpr *cpr, karst_cpr_outcome *outcome);
   /* Computes A_p, of block size 1 on the pattern of A, and column. With sweeps > 0 it then balances rows of A_p: sweeps
@@ -56,8 +58,8 @@ struct karst_cpr_kernels {
    * Allocates nothing. */
   karst_status (*pressure)(karst_context *context, const karst_matrix *A, int sweeps, karst_cpr *cpr,
                            karst_matrix *pressure, karst_cpr_outcome *outcome);
-  /* root[i] = sqrt(sum_j sqrt(a_ij a_ji / (a_ii a_jj))) for the rows of A_p, over the j where a_ij and a_ji have the sign
-   * opposite to their diagonal entries. The sum is near 1 for an elliptic equation and near 0 for transport, whose
+  /* root[i] = sqrt(sum_j sqrt(a_ij a_ji / (a_ii a_jj))) for the rows of A_p, over the j where a_ij and a_ji have the
+   * sign opposite to their diagonal entries. The sum is near 1 for an elliptic equation and near 0 for transport, whose
    * couplings go one way, and does not depend on scales. root: [rows], device memory. */
   void (*couple)(karst_context *context, const karst_cpr *cpr, const karst_matrix *pressure, double *root);
   /* r_p = W^T r; r [b*rows], r_p [rows] */

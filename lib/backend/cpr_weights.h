@@ -32,8 +32,8 @@ KARST_INLINE void karst_cpr_take_equation(int b, int p, double *weight)
   for (int r = 0; r < b; r++) weight[r] = r == p;
 }
 
-/* Ends attempt number 0, with a block that is not A_ii, or 1, with A_ii, after its inversion. Returns whether w is made,
- * or else adds to the bits *happened. */
+/* Ends attempt number 0, with a block that is not A_ii, or 1, with A_ii, after its inversion. Returns whether w is
+ * made, or else adds to the bits *happened. */
 KARST_INLINE bool karst_cpr_attempt(int b, int p, int attempt, karst_reason reason, const double *inverse,
                                     const double *diagonal, double *weight, int *happened)
 {

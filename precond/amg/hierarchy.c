@@ -120,14 +120,14 @@ karst_status karst_amg_renew(karst_context *context, const karst_matrix *A, kars
   return kernels->weigh(context, amg, outcome);
 }
 
-/* The bytes of a matrix's arrays, those of a value given. */
+/* The bytes of a matrix's arrays, with values of so many bytes. */
 static int64_t bytes_of(const karst_amg_matrix *matrix, int64_t scalar)
 {
   const int64_t index = sizeof(karst_index);
   return matrix->entries * (scalar + index) + (matrix->rows + 1) * index;
 }
 
-/* Those of a product but for its entries. */
+/* Those of a product without its columns and values. */
 static int64_t bytes_of_plan(const karst_amg_product *product)
 {
   const int64_t row = sizeof *product->first + sizeof *product->C.row_start;
