@@ -59,6 +59,11 @@ KARST_INLINE bool karst_amg_find_strong(bool single, const karst_amg_matrix *A, 
   return largest > 0;
 }
 
+/* Keeps the most largest of count weights, scaled so that their sum stays unless one would exceed limit, sorts them by
+ * columns, and returns how many they are. column, weight: [count] */
+karst_index karst_amg_truncate_cpu(karst_index most, double limit, karst_index count, karst_index *column,
+                                   double *weight);
+
 /* The entries of the table, in the files of their names; begin, load and what releases memory in level.c, compose and
  * aggregate in match.c, plan_product and multiply in product.c, finish, weigh and apply in cycle.c. */
 extern const struct karst_amg_kernels karst_amg_kernels_cpu;

@@ -215,61 +215,6 @@ KARST_INLINE void sum_weights(const struct source *s, bool single, karst_index i
   }
 }
 
-/* Whether entry m of a row is kept rather than entry n. */
-static bool is_larger(const struct row *row, karst_index m, karst_index n)
-{
-  const double a = fabs(row->weight[m]), b = fabs(row->weight[n]);
-  return a > b || (a == b && row->column[m] < row->column[n]);
-}
-
-static void exchange_entries(struct row *row, karst_index m, karst_index n)
-{
-  const karst_index column = row->column[m];
-  const double weight = row->weight[m];
-  row->column[m] = row->column[n];
-  row->weight[m] = row->weight[n];
-  row->column[n] = column;
-  row->weight[n] = weight;
-}
-
-/* Moves entry n down the heap of the first count entries, whose smallest one is at its top. */
-static void sift(struct row *row, karst_index n, karst_index count)
-{
-  for (karst_index child = 2 * n + 1; child < count; n = child, child = 2 * n + 1) {
-    if (child + 1 < count && is_larger(row, child, child + 1)) child++;
-    if (!is_larger(row, n, child)) return;
-    exchange_entries(row, n, child);
-  }
-}
-
-/* Keeps the most largest weights and scales them so that their sum stays, unless one would exceed limit. */
-static void truncate_row(karst_index most, double limit, struct row *row)
-{
-  double all = 0, kept = 0, largest = 0;
-  if (row->count <= most) return;
-  for (karst_index n = 0; n < row->count; n++) all += row->weight[n];
-  for (karst_index n = most / 2; n-- > 0;) sift(row, n, most);
-  for (karst_index n = most; n < row->count; n++) {
-    if (!is_larger(row, n, 0)) continue;
-    exchange_entries(row, n, 0);
-    sift(row, 0, most);
-  }
-  row->count = most;
-  for (karst_index n = 0; n < most; n++) {
-    kept += row->weight[n];
-    largest = fmax(largest, fabs(row->weight[n]));
-  }
-  if (kept == 0 || !(fabs(all / kept) * largest <= limit)) return;
-  for (karst_index n = 0; n < most; n++) row->weight[n] *= all / kept;
-}
-
-/* Sorts the few entries of a truncated row by columns. */
-static void sort_entries(struct row *row)
-{
-  for (karst_index m = 1; m < row->count; m++)
-    for (karst_index n = m; n > 0 && row->column[n] < row->column[n - 1]; n--) exchange_entries(row, n, n - 1);
-}
-
 /* The rows of P before their number of entries is known. */
 struct rows {
   int64_t *start;      /* [rows + 1] the room for each row */
@@ -295,8 +240,7 @@ static karst_index make_entries(const struct source *s, karst_index i, const str
   else
     sum_weights(s, false, i, row);
   divide_row(i, limit, row);
-  truncate_row(s->most, limit, row);
-  sort_entries(row);
+  row->count = karst_amg_truncate_cpu(s->most, limit, row->count, row->column, row->weight);
   for (karst_index n = 0; n < row->count; n++) {
     column[n] = s->splitting->place[row->column[n]];
     weight[n] = row->weight[n];
