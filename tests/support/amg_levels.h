@@ -1,5 +1,4 @@
-/* amg_levels.h - hierarchies of multigrid made by the kernels of a context's backend, and their matrices on the host.
- * */
+/* amg_levels.h - hierarchies of multigrid by the kernels of a context's backend, and their matrices on the host. */
 #ifndef KARST_TESTS_SUPPORT_AMG_LEVELS_H
 #define KARST_TESTS_SUPPORT_AMG_LEVELS_H
 
