@@ -4,6 +4,7 @@
  * it writes. All rounds are queued at once; those after one without a new pair return at once. */
 #include "gpu/amg/group.h"
 #include "gpu/ilu/ilu_cuda.h"
+#include "lib/base/search.h"
 
 #include <cmath>
 
@@ -43,19 +44,7 @@ template <typename T> __global__ void begin_rows(matching<T> m)
     if (m.A.column[k] == i) m.diagonal[i] = fabs((double)m.A.value[k]);
 }
 
-template <typename T> __device__ __forceinline__ double size_of(const matching<T> &m, karst_index i, karst_index j)
-{
-  karst_index begin = m.A.start[i], end = m.A.start[i + 1];
-  while (begin < end) {
-    const karst_index middle = begin + (end - begin) / 2;
-    if (m.A.column[middle] < j)
-      begin = middle + 1;
-    else
-      end = middle;
-  }
-  return begin < m.A.start[i + 1] && m.A.column[begin] == j ? fabs((double)m.A.value[begin]) : 0;
-}
-
+/* Computes the weights of a row's couplings. Without diagonals they are infinite, and equal. */
 template <typename T> __global__ void weigh_rows(matching<T> m)
 {
   const int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
@@ -64,7 +53,8 @@ template <typename T> __global__ void weigh_rows(matching<T> m)
     const karst_index j = m.A.column[k];
     m.weight[k] = 0;
     if (!m.strong[k] || !m.coupled[j]) continue;
-    const double both = fabs((double)m.A.value[k]) + size_of(m, j, (karst_index)i);
+    const karst_index image = karst_find_column(m.A.column, m.A.start[j], m.A.start[j + 1], (karst_index)i);
+    const double both = fabs((double)m.A.value[k]) + (image < 0 ? 0 : fabs((double)m.A.value[image]));
     const double size = fmax(m.diagonal[i], m.diagonal[j]);
     m.weight[k] = size > 0 ? both / size : HUGE_VAL;
   }

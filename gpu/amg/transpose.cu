@@ -1,5 +1,6 @@
 /* transpose.cu - R = P^T. A stable radix sort of the columns of P keeps the rows in order. */
 #include "gpu/amg/group.h"
+#include "lib/base/search.h"
 
 #include <cub/device/device_radix_sort.cuh>
 
@@ -31,16 +32,7 @@ __global__ void list_entries(karst_index rows, const karst_index *start, lists t
 __global__ void find_starts(karst_index rows, int64_t entries, const karst_index *__restrict__ key, karst_index *start)
 {
   const int64_t j = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (j > rows) return;
-  int64_t begin = 0, end = entries;
-  while (begin < end) {
-    const int64_t middle = begin + (end - begin) / 2;
-    if (key[middle] < j)
-      begin = middle + 1;
-    else
-      end = middle;
-  }
-  start[j] = (karst_index)begin;
+  if (j <= rows) start[j] = karst_lower_bound(key, 0, (karst_index)entries, (karst_index)j);
 }
 
 __global__ void find_longest(karst_index rows, const karst_index *__restrict__ start, unsigned long long *longest)
