@@ -28,8 +28,6 @@ KARST_INLINE void karst_amg_store(bool single, void *value, int64_t k, double nu
     ((double *)value)[k] = number;
 }
 
-static inline size_t karst_amg_scalar(const karst_amg *amg) { return amg->single ? sizeof(float) : sizeof(double); }
-
 /* Takes device memory for count elements, at least one; *memory is NULL after a failure. */
 karst_status karst_amg_take_cpu(karst_context *context, void *memory, int64_t count, size_t size, const char *what);
 

@@ -21,7 +21,7 @@ karst_status karst_amg_take_bytes_cuda(karst_context *context, const karst_amg *
 karst_status karst_amg_take_entries_cuda(karst_context *context, const karst_amg *amg, const char *what,
                                          karst_amg_matrix *matrix)
 {
-  const int64_t scalar = amg->single ? sizeof(float) : sizeof(double);
+  const int64_t scalar = (int64_t)karst_amg_scalar(amg);
   if (matrix->entries > KARST_INDEX_MAX)
     return karst_fail(context, KARST_ERROR_INDEX_OVERFLOW, "%s has %lld entries, more than %d-bit indices count", what,
                       (long long)matrix->entries, KARST_INDEX_BITS);
@@ -67,7 +67,7 @@ karst_status begin(karst_context *context, const karst_matrix *A, karst_amg *amg
   enum { GROWTH = 16 /* bytes for each entry: less than a hierarchy has, or than its work space needs */ };
   karst_amg_cuda *plan;
   karst_amg_matrix *finest = &amg->level[0].A;
-  const int64_t scalar = amg->single ? sizeof(float) : sizeof(double);
+  const int64_t scalar = (int64_t)karst_amg_scalar(amg);
   karst_status status = karst_allocate_zero(context, &plan, 1, sizeof *plan, what);
   if (status) return status;
   amg->plan = plan;

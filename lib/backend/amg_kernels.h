@@ -103,12 +103,15 @@ typedef struct karst_amg {
   int64_t plan_memory; /* its bytes, with the inverse and the shared memory */
 } karst_amg;
 
+/* The bytes of a value of a matrix. */
+static inline size_t karst_amg_scalar(const karst_amg *amg) { return amg->single ? sizeof(float) : sizeof(double); }
+
 /* Places the weights, the vectors and the values of the products A P in shared memory, and returns its bytes; with
  * shared NULL it only counts them. */
 static inline int64_t karst_amg_place_shared(karst_amg *amg, char *shared)
 {
   enum { ALIGNED = 256 /* bytes */ };
-  const int64_t scalar = amg->single ? sizeof(float) : sizeof(double);
+  const int64_t scalar = (int64_t)karst_amg_scalar(amg);
   int vectors = KARST_AMG_VECTORS - 1;
   int64_t bytes = 0;
   for (int s = 0; s < amg->steps; s++)

@@ -136,7 +136,7 @@ static int64_t bytes_of_plan(const karst_amg_product *product)
 
 karst_amg_sums karst_amg_add_up(const karst_amg *amg)
 {
-  const int64_t scalar = amg->single ? sizeof(float) : sizeof(double);
+  const int64_t scalar = (int64_t)karst_amg_scalar(amg);
   karst_amg_sums sums = {.memory = amg->plan_memory};
   for (int l = 0; l < amg->levels; l++) {
     const karst_amg_level *level = &amg->level[l];

@@ -108,7 +108,7 @@ static inline void amg_download(karst_context *context, const karst_amg *amg, co
                                 karst_index *start, karst_index *column, double *value)
 {
   const struct karst_backend *backend = context->backend;
-  const size_t scalar = amg->single ? sizeof(float) : sizeof(double);
+  const size_t scalar = karst_amg_scalar(amg);
   void *stored = tap_memory(A->entries + 1, sizeof(double));
   tap_need(context, backend->download(context, start, A->row_start, ((size_t)A->rows + 1) * sizeof *start), "rows");
   tap_need(context, backend->download(context, column, A->column, (size_t)A->entries * sizeof *column), "columns");
