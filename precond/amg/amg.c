@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+enum { SWEEPS = 100 /* at most, and the largest order: a cycle is a list of steps */ };
+
 struct state {
   karst_amg amg;               /* levels = 0: none */
   karst_amg_settings settings; /* resolved */
@@ -40,6 +42,11 @@ static karst_status check_settings(karst_context *context, const karst_amg_setti
   if (settings->coarse_rows > KARST_AMG_DENSE)
     return karst_fail(context, KARST_ERROR_OPTION, "amg-coarse-rows %d is out of range: at most %d",
                       settings->coarse_rows, KARST_AMG_DENSE);
+  if (settings->sweeps > SWEEPS)
+    return karst_fail(context, KARST_ERROR_OPTION, "amg-sweeps %d is out of range: at most %d", settings->sweeps,
+                      SWEEPS);
+  if (settings->order > SWEEPS)
+    return karst_fail(context, KARST_ERROR_OPTION, "amg-order %d is out of range: at most %d", settings->order, SWEEPS);
   return KARST_SUCCESS;
 }
 
@@ -235,9 +242,9 @@ static const karst_option amg_rows[] = {
      "definite matrix. jacobi divides by a_ii. chebyshev iterates with l1-jacobi, to the order amg-order."},
     {"amg-sweeps", KARST_OPTION_INTEGER, false, FIELD(sweeps), NULL, 1, "1",
      "sweeps of the smoother before and after the coarser levels",
-     "With two, a cycle takes four products with the matrix of each level, and with one, two."},
+     "With two, a cycle takes four products with the matrix of each level, and with one, two. At most 100."},
     {"amg-order", KARST_OPTION_INTEGER, false, FIELD(order), NULL, 1, "2", "order of the smoother chebyshev",
-     "Order n takes as many products with the matrix of a level as n sweeps of the others."},
+     "Order n takes as many products with the matrix of a level as n sweeps of the others. At most 100."},
     {"amg-omega", KARST_OPTION_REAL, false, FIELD(omega), NULL, 0, "0",
      "relaxation factor of the Jacobi smoothers; 0: 1.5 for l1-jacobi, 2/3 for jacobi",
      "With l1-jacobi a symmetric positive definite matrix needs less than 2."},

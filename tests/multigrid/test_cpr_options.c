@@ -32,6 +32,10 @@ static void ranges(karst_context *context)
          "amg-strength 2 is out of range: at most 1");
   refuse(context, A, PAIRS("precond", "amg", "amg-coarse-rows", "1000"), KARST_ERROR_OPTION,
          "amg-coarse-rows 1000 is out of range: at most 512");
+  refuse(context, A, PAIRS("precond", "amg", "amg-sweeps", "1073741824"), KARST_ERROR_OPTION,
+         "amg-sweeps 1073741824 is out of range: at most 100");
+  refuse(context, A, PAIRS("precond", "amg", "amg-smoother", "chebyshev", "amg-order", "101"), KARST_ERROR_OPTION,
+         "amg-order 101 is out of range: at most 100");
   refuse(context, B, PAIRS("precond", "cpr", "first.amg-levels", "26"), KARST_ERROR_OPTION, "amg-levels 26");
   refuse(context, B, PAIRS("precond", "amg"), KARST_ERROR_MATRIX, "the block size is 3: cpr uses it");
   refuse(context, B, PAIRS("precond", "two-stage", "first", "amg"), KARST_ERROR_MATRIX, "the block size is 3");
