@@ -79,10 +79,12 @@ static void clear(const karst_precond *p, struct state *state)
 
 static void take_outcome(karst_precond *p, const karst_amg_outcome *outcome)
 {
+  const bool single = ((const struct state *)p->data)->amg.single;
   p->reason = outcome->reason;
   p->block_row = outcome->block_row;
   if (outcome->reason == KARST_SINGULAR_BLOCK)
-    snprintf(p->explanation, sizeof p->explanation, "all entries of the row are zero");
+    snprintf(p->explanation, sizeof p->explanation, "all entries of the row are zero%s",
+             single ? ", or too small for amg-precision float beside the largest of the matrix" : "");
 }
 
 static void warn_of_rest(const karst_precond *p, const struct state *state)

@@ -262,6 +262,28 @@ static void outcomes(karst_context *context)
   }
 }
 
+/* A row that is zero only in float beside the others is refused by what it is, and not in double. */
+static void too_small(karst_context *context)
+{
+  static const char *const precision[] = {"float", "double"};
+  static const karst_index start[] = {0, 1, 2, 3}, column[] = {0, 1, 2};
+  static const double value[] = {1, 1e-60, 1};
+  for (int i = 0; i < 2; i++) {
+    struct problem p = {.context = context, .A = matrix_of(context, 3, 1, start, column, value), .n = 3};
+    tap_need(context, karst_vector_create(context, 3, &p.b), "b");
+    tap_need(context, karst_vector_create(context, 3, &p.x), "x");
+    tap_need(context, karst_vector_fill(p.b, 1), "b");
+    karst_solver *solver = solver_from(context, PAIRS("precond", "amg", "amg-precision", precision[i]));
+    tap_need(context, karst_solver_setup(solver, p.A), "set-up");
+    const karst_result result = problem_solve(&p, solver);
+    const bool refused = result.reason == KARST_SINGULAR_BLOCK && result.block_row == 1;
+    tap_ok(i == 0 ? refused && strstr(karst_solver_explain(solver), "too small for amg-precision float")
+                  : result.reason == KARST_CONVERGED_RTOL,
+           "1e-60 beside 1 in %s: %s", precision[i], karst_solver_explain(solver));
+    problem_end(&p, solver);
+  }
+}
+
 /* Coarsening that ends early is smoothed, with a warning. */
 static void early_end(karst_context *context)
 {
@@ -289,6 +311,7 @@ int main(void)
   tap_each_device(range, "the range of values");
   tap_each_device(zero_and_nan, "zeros and NaN");
   tap_each_device(outcomes, "outcomes");
+  tap_each_device(too_small, "a row too small for float");
   tap_each_device(early_end, "early ends");
   return tap_done();
 }
