@@ -95,7 +95,8 @@ struct karst_precond_ops {
    * succeed. A registered method may wait or fail. If it fails, it has given karst_fail a sentence, z is invalid, and
    * the current solve ends with its status. */
   karst_status (*apply)(const karst_precond *p, const double *r, double *z);
-  /* Takes note of the iterations of a solve with the last update, and may set due; NULL: they do not matter. */
+  /* Takes note of the iterations of a solve with the last update, -1 if it failed, and may set due; NULL: they do not
+   * matter. */
   void (*solved)(karst_precond *p, int iterations);
   /* Accepts what a failed setup left. */
   void (*destroy)(karst_precond *p);

@@ -14,6 +14,7 @@ struct state {
   bool stalled;
   int updates;   /* since the hierarchy was made */
   int reference; /* iterations of the first solve with it, -1: none yet */
+  bool failed;   /* the last solve */
   int rebuilds;
 };
 
@@ -165,12 +166,16 @@ static karst_status update(karst_precond *p)
   return status || outcome.reason != KARST_SOUND ? status : report(p, state, &outcome);
 }
 
-/* Interpolation ages: a solve that takes many more iterations than the first one with it asks for a new hierarchy. */
+/* Interpolation ages: a solve that takes many more iterations than the first one with it asks for a new hierarchy. So
+ * does one that failed, whose values may have made levels that do not fit others, but not a second one in a row. */
 static void solved(karst_precond *p, int iterations)
 {
   struct state *state = p->data;
-  if (state->reference < 0) state->reference = iterations;
-  if (state->settings.rebuild > 0 && iterations > 1.25 * state->reference + 2) p->due = true;
+  const bool failed = iterations < 0;
+  if (!failed && state->reference < 0) state->reference = iterations;
+  const bool old = failed ? !state->failed : iterations > 1.25 * state->reference + 2;
+  if (state->settings.rebuild > 0 && old) p->due = true;
+  state->failed = failed;
 }
 
 static karst_status apply(const karst_precond *p, const double *r, double *z)
@@ -261,7 +266,7 @@ static const karst_option amg_rows[] = {
      "updates after which amg makes its levels anew; 0: never",
      "Other updates keep the choice of rows and the interpolation, and compute the matrices of the levels. Unless it "
      "is 0, the next update also makes the levels anew after a solve of more than 1.25 n + 2 iterations, if the first "
-     "solve with them took n."},
+     "solve with them took n, and after the first of several solves in a row that fail."},
     {0},
 };
 

@@ -148,6 +148,29 @@ static void turned(karst_context *context)
   tap_ok(l.renewed == l.fresh && l.rebuilds[1] == 1, "the next update makes levels anew: %d iterations", l.renewed);
 }
 
+/* Levels of values whose solve fails serve no others. A second failure in a row does not make new ones. */
+static void failed(karst_context *context)
+{
+  for (int cpr = 0; cpr < 2; cpr++) {
+    struct problem p = problem_own(context, cpr ? "blackoil:12x10x8,dt=1" : "poisson3d:12x12x12");
+    karst_solver *solver = solver_from(
+        context, PAIRS("precond", cpr ? "cpr" : "amg", "solver", "bicgstab", "rtol", "1e-12", "max-iterations", "1"));
+    int rebuilds[3];
+    tap_need(context, karst_solver_setup(solver, p.A), "set-up");
+    for (int i = 0; i < 3; i++) {
+      karst_result result;
+      tap_need(context, karst_vector_fill(p.x, 0), "x = 0");
+      tap_need(context, karst_solver_solve(solver, p.b, p.x, &result), "solve");
+      tap_need(context, karst_solver_update(solver), "update");
+      rebuilds[i] = (int)tap_solver_number(solver, names[cpr]);
+    }
+    tap_ok(rebuilds[0] == 1 && rebuilds[2] == 1,
+           "%s: after a solve that fails the next update makes levels anew, %d, but not after each of three, %d",
+           cpr ? "cpr" : "amg", rebuilds[0], rebuilds[2]);
+    problem_end(&p, solver);
+  }
+}
+
 /* A solve with kept levels, in which all is older than the values, is no measure of their age. */
 static void kept(karst_context *context)
 {
@@ -281,6 +304,7 @@ int main(void)
   tap_each_device(bits, "the bits of updates");
   tap_each_device(counted, "rebuilds by updates");
   tap_each_device(aged, "rebuilds by iterations");
+  tap_each_device(failed, "rebuilds after a failure");
   tap_each_device(turned, "turned anisotropy");
   tap_each_device(kept, "kept levels");
   tap_each_device(kept_cpr, "cpr kept");
