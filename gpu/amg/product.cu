@@ -96,7 +96,7 @@ __device__ __forceinline__ karst_index list_columns(const karst_amg_set &set, ka
 template <int BIN, typename S>
 __global__ void __launch_bounds__(karst_amg_bin<BIN>::THREADS) find_columns(task t, karst_amg_sets sets, S *slot)
 {
-  enum { LANES = karst_amg_bin<BIN>::LANES, MANY = 128 /* columns, of which more are sorted: by a warp or more */ };
+  enum { LANES = karst_amg_bin<BIN>::LANES, MANY = 128 /* columns; more are sorted by a warp or more */ };
   enum { FITS = karst_amg_bin<BIN>::SLOTS <= 256 /* elements: a slot holds one until it is known */ };
   using group = karst_amg_group<LANES, true>;
   karst_amg_each_row<BIN>(

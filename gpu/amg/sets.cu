@@ -9,7 +9,7 @@ enum { THREADS = 256 };
 
 const char *const what = "the rows of a level";
 
-/* Adds up the numbers, and lists the rows of each bin, of which none is before least, unless list is empty. Sums and
+/* Adds up the numbers, and lists the rows of each bin, from least on, unless list is empty. Sums and
  * maxima of integers have no order, and neither has the list of a bin. */
 __global__ void __launch_bounds__(THREADS)
     sort_rows(karst_index rows, const karst_index *__restrict__ number, int least, karst_amg_sets sets)
