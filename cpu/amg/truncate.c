@@ -56,8 +56,10 @@ static void truncate_row(const struct row *row, karst_index most, double limit, 
   for (karst_index n = 0; n < most; n++) row->weight[n] *= all / kept;
 }
 
+/* NOLINTBEGIN(readability-non-const-parameter): both are changed through row */
 karst_index karst_amg_truncate_cpu(karst_index most, double limit, karst_index count, karst_index *column,
                                    double *weight)
+/* NOLINTEND(readability-non-const-parameter) */
 {
   const struct row row = {column, weight};
   if (count > most) truncate_row(&row, most, limit, count);
