@@ -24,7 +24,6 @@ karst_status karst_amg_finish_cpu(karst_context *context, karst_amg *amg)
   const int64_t shared = karst_amg_place_shared(amg, NULL);
   karst_amg_cpu *plan = amg->plan;
   amg->plan_memory = (int64_t)sizeof *plan + shared;
-  for (int l = 0; l < amg->levels; l++) karst_amg_release_entries_cpu(context, &amg->level[l].AP.C);
   karst_status status = karst_amg_take_cpu(context, &amg->shared, shared, 1, what);
   karst_amg_place_shared(amg, amg->shared);
   if (status || last > KARST_AMG_DENSE) return status;

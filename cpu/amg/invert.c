@@ -12,8 +12,6 @@
 #include <float.h>
 #include <math.h>
 
-static const double diagonal_share = 0.1;
-
 /* Spreads A over the dense array. */
 static void spread_level(bool single, const karst_amg_matrix *A, const karst_amg_cpu *plan)
 {
@@ -68,7 +66,7 @@ static karst_index find_pivot(const karst_amg_cpu *plan, karst_index n, karst_in
     if (plan->origin[i] == k) *own = i;
   }
   const double largest = fabs(column[pivot * (int64_t)n]);
-  const bool keeps = plan->origin[*own] == k && fabs(column[*own * (int64_t)n]) >= diagonal_share * largest;
+  const bool keeps = plan->origin[*own] == k && fabs(column[*own * (int64_t)n]) >= karst_amg_diagonal_share() * largest;
   return keeps ? *own : pivot;
 }
 

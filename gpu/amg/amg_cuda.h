@@ -30,7 +30,7 @@ typedef struct karst_amg_scalars {
 typedef struct karst_amg_cuda {
   cudaMemPool_t pool; /* NULL: the context's */
   karst_amg_scalars *scalars;
-  double *dense; /* [rows * rows] work space of the inverse; NULL if shared memory has room for it */
+  double *dense; /* [rows * rows] work space of the inverse; NULL if registers have room for it */
   void *item;    /* [items] the steps as kernels see them (steps.h), host memory */
   int items;
   int entered;           /* the first of them that are done as r enters: 0 or 1 */

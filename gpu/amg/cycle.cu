@@ -8,7 +8,7 @@
  * turn. The entries of a piece follow one another, and are taken EACH for a lane at a time:
  *
  *     all lanes       load columns and values of the matrix, neighbours from neighbours
- *     (once a piece   wait for the kernel before, as the matrix is none of its results)
+ *     (once a piece   wait for the kernel before, which does not change the matrix)
  *     all lanes       load as many elements of x, multiply, products into shared memory
  *     lanes of a row  add up its products in the order of its entries
  *
@@ -240,10 +240,6 @@ template <typename T> karst_status prepare(karst_context *context, karst_amg *am
 karst_status take_shared(karst_context *context, karst_amg *amg)
 {
   const int64_t bytes = karst_amg_place_shared(amg, NULL);
-  for (int l = 0; l < amg->levels; l++) {
-    karst_cuda_work_release(context, amg->level[l].AP.C.value);
-    amg->level[l].AP.C.value = NULL;
-  }
   const karst_status status = karst_amg_take_bytes_cuda(context, amg, bytes, what, &amg->shared);
   karst_amg_place_shared(amg, static_cast<char *>(amg->shared));
   amg->plan_memory += bytes;

@@ -85,7 +85,9 @@ __device__ void choose_pivot(int n, int k, double rounding, const double *column
   const bool is_left = all.where[k] >= k;
   const int at = LAST - (int)(largest & LAST);
   const int row =
-      is_left && fabs(column[k]) >= 0.1 * __longlong_as_double(largest & ~(long long)LAST) ? k : all.origin[at];
+      is_left && fabs(column[k]) >= karst_amg_diagonal_share() * __longlong_as_double(largest & ~(long long)LAST)
+          ? k
+          : all.origin[at];
   const double size = fabs(column[row]), whole = all.bound[row] + all.sum[row];
   __syncwarp();
   if (lane() == 0) *chosen = {row, is_left ? k : all.origin[k], size, whole, size > 2 * rounding * most * whole, 0};

@@ -155,6 +155,9 @@ KARST_INLINE uint32_t karst_amg_tie(karst_index i, karst_index j)
  * has. */
 KARST_INLINE double karst_amg_roundings(karst_index rows) { return rows > 32 ? (double)rows : 32; }
 
+/* The elimination of the last level keeps the diagonal as the pivot if it has this share of the largest candidate. */
+KARST_INLINE double karst_amg_diagonal_share(void) { return 0.1; }
+
 /* The choice of strong couplings and of interpolation. */
 typedef struct karst_amg_rule {
   double strength;  /* theta: -a_ij >= theta max_k -a_ik, signs relative to that of a_ii */

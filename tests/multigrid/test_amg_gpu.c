@@ -258,6 +258,7 @@ static bool same_cycle(struct side *a, struct side *b, bool momentum, const doub
   karst_amg_outcome outcome[2];
   for (int s = 0; s < 2; s++) {
     write_steps(sides[s], momentum);
+    sides[s]->kernels->release_entries(sides[s]->context, &sides[s]->amg.level[0].AP.C);
     tap_need(sides[s]->context, sides[s]->kernels->finish(sides[s]->context, &sides[s]->amg), "finish");
     tap_need(sides[s]->context, sides[s]->kernels->weigh(sides[s]->context, &sides[s]->amg, &outcome[s]), "weigh");
     z[s] = apply(sides[s], r);
