@@ -126,9 +126,6 @@ typedef struct karst_order_system {
   bool level_sets; /* or by level sets, whatever the tiles are */
 } karst_order_system;
 
-/* Returns the bytes that both triangular solves move. blocks: those off the diagonal, of both triangles. */
-int64_t karst_order_bytes(karst_index block_rows, int block_size, int64_t blocks);
-
 /* Predicts the cost of the triangular solves in an order; see karst_order_cost. */
 karst_status karst_order_predict(karst_context *context, const karst_order_system *system, const karst_machine *machine,
                                  karst_order_cost *cost);

@@ -123,7 +123,7 @@ karst_status try_tiles(karst_context *context, const karst_matrix *A, karst_dilu
   const int b = analysis->block_size;
   bool fits;
   if (analysis->modified || b > KARST_ILU_SLICE_LARGEST ||
-      !karst_ilu_choose_tiles(context->backend->machine, KARST_TRISOLVE_AUTO, analysis->rows, 0, b, A->tiling))
+      !karst_ilu_may_solve_tiles(KARST_TRISOLVE_AUTO, analysis->rows, b, A->tiling))
     return KARST_SUCCESS;
   karst_status status = karst_allocate_zero(context, &plan->tiled, 1, sizeof *plan->tiled, what);
   if (status) return status;

@@ -8,7 +8,7 @@
 
 #include "lib/backend/dense.h"
 #include "lib/backend/ilu_kernels.h"
-#include "lib/backend/machine.h"
+#include "lib/backend/sweep_time.h"
 
 /* The input of the choice. */
 typedef struct karst_ilu_shape {
@@ -94,14 +94,21 @@ static inline enum karst_ilu_sweep_kind karst_ilu_choose_sweep(karst_trisolve tr
   return trisolve == KARST_TRISOLVE_AUTO && levels <= FEW ? KARST_ILU_SWEEP_LEVEL : KARST_ILU_SWEEP_DATAFLOW;
 }
 
-/* Returns whether rows are solved tile by tile: if the user asks for it, or if auto finds that it is faster.
- * neighbours: of L and U together. tiling may be NULL. */
-static inline bool karst_ilu_choose_tiles(const karst_machine *machine, karst_trisolve trisolve, int64_t rows,
-                                          int64_t neighbours, int block_size, const karst_tiling *tiling)
+/* Returns whether rows may be solved tile by tile: if the user asks for it, or auto has tiles of several rows. tiling
+ * may be NULL. */
+static inline bool karst_ilu_may_solve_tiles(karst_trisolve trisolve, int64_t rows, int block_size,
+                                             const karst_tiling *tiling)
 {
   if (!tiling || tiling->tiles == 0 || block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE) return false;
+  return trisolve == KARST_TRISOLVE_TILES || (trisolve == KARST_TRISOLVE_AUTO && tiling->tiles <= rows / 2);
+}
+
+/* Returns whether they are, once their tiles are made: auto takes the way that is predicted to be faster. */
+static inline bool karst_ilu_solves_tiles(const karst_machine *machine, karst_trisolve trisolve,
+                                          const karst_sweep_work *work)
+{
   return trisolve == KARST_TRISOLVE_TILES ||
-         (trisolve == KARST_TRISOLVE_AUTO && karst_tiles_suit_sweeps(machine, rows, tiling->tiles, neighbours));
+         karst_sweep_seconds_by_tiles(machine, work) <= karst_sweep_seconds_by_levels(machine, work);
 }
 
 /* KARST_ILU_SWEEP_DATAFLOW: how many neighbours of a row a lane waits for at once, and how many lanes share them at

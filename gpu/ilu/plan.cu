@@ -215,21 +215,48 @@ const karst_ilu_sweep_variant *const sweep_variants[KARST_ILU_SWEEPS] = {
     &karst_ilu_sweep_dataflow_cuda, &karst_ilu_sweep_level_cuda, &karst_ilu_sweep_jacobi_cuda,
     &karst_ilu_sweep_tiles_cuda};
 
-void choose_sweep(karst_context *context, karst_trisolve trisolve, karst_ilu_analysis *analysis)
+/* Prepares sweeps by tiles, and drops them again if others are faster; *tiles says whether they are kept. */
+karst_status try_tiles(karst_context *context, karst_trisolve trisolve, const karst_ilu_pattern_cuda *pattern,
+                       karst_ilu_analysis *analysis, bool *tiles)
+{
+  karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
+  const int64_t memory = analysis->plan_memory;
+  plan->sweep = &karst_ilu_sweep_tiles_cuda;
+  const karst_status status = plan->sweep->analyse(context, pattern, analysis);
+  if (status) return status;
+  const karst_ilu_both_tiled *both = karst_ilu_tiled_of(plan);
+  const karst_sweep_work work = {analysis->rows,
+                                 analysis->block_size,
+                                 analysis->lower_blocks + analysis->upper_blocks,
+                                 (int64_t)analysis->levels_lower + analysis->levels_upper,
+                                 both->lower.blocks + both->upper.blocks - analysis->rows,
+                                 both->lower.chain + both->upper.chain,
+                                 both->lower.occupied + both->upper.occupied};
+  *tiles = karst_ilu_solves_tiles(context->backend->machine, trisolve, &work);
+  if (*tiles) return KARST_SUCCESS;
+  plan->sweep->forget(context, plan);
+  plan->sweep_state = NULL;
+  analysis->plan_memory = memory;
+  return KARST_SUCCESS;
+}
+
+karst_status choose_sweep(karst_context *context, karst_trisolve trisolve, const karst_ilu_pattern_cuda *pattern,
+                          karst_ilu_analysis *analysis)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   const int64_t lower = analysis->levels_lower, upper = analysis->levels_upper;
-  const bool tiles =
-      karst_ilu_choose_tiles(context->backend->machine, trisolve, analysis->rows,
-                             analysis->lower_blocks + analysis->upper_blocks, plan->block_size, analysis->tiling);
+  bool tiles = karst_ilu_may_solve_tiles(trisolve, analysis->rows, plan->block_size, analysis->tiling);
+  const karst_status status = tiles ? try_tiles(context, trisolve, pattern, analysis, &tiles) : KARST_SUCCESS;
+  if (status) return status;
   const enum karst_ilu_sweep_kind kind =
       tiles ? KARST_ILU_SWEEP_TILES : karst_ilu_choose_sweep(trisolve, lower + upper);
   plan->sweep = sweep_variants[kind];
   analysis->trisolve = plan->sweep->name;
-  analysis->by_tiles = kind == KARST_ILU_SWEEP_TILES;
-  if (trisolve == KARST_TRISOLVE_AUTO || (trisolve == KARST_TRISOLVE_TILES && kind != KARST_ILU_SWEEP_TILES))
+  analysis->by_tiles = tiles;
+  if (trisolve == KARST_TRISOLVE_AUTO || (trisolve == KARST_TRISOLVE_TILES && !tiles))
     karst_notify(context, KARST_MESSAGE_NOTE, "triangular solves: %s (%lld and %lld levels)", plan->sweep->help,
                  (long long)lower, (long long)upper);
+  return KARST_SUCCESS;
 }
 
 /* The input of the choice of a factorization, without the bounds of its rows. */
@@ -247,15 +274,14 @@ karst_ilu_shape shape_of(const karst_context *context, const karst_ilu_pattern_c
           0};
 }
 
-/* Prepares the sweeps by tiles, and the factorization by tiles if each tile fits; else factor stays NULL. */
+/* Prepares the factorization by tiles if the solves go by tiles and each tile fits; else factor stays NULL. */
 karst_status analyse_tiles(karst_context *context, const karst_matrix *A, const karst_ilu_pattern_cuda *pattern,
                            karst_ilu_analysis *analysis)
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   const karst_ilu_shape shape = shape_of(context, pattern, analysis);
-  karst_status status = plan->sweep->analyse(context, pattern, analysis);
-  if (status || analysis->loads || !karst_ilu_may_factor_tiles(&shape)) return status;
-  status = karst_ilu_factor_tiles_cuda.analyse(context, A, pattern, &shape, analysis);
+  if (analysis->loads || !karst_ilu_may_factor_tiles(&shape)) return KARST_SUCCESS;
+  const karst_status status = karst_ilu_factor_tiles_cuda.analyse(context, A, pattern, &shape, analysis);
   if (!plan->factor_state) return status;
   plan->factor = &karst_ilu_factor_tiles_cuda;
   drop_rows(context, analysis);
@@ -299,9 +325,9 @@ karst_status make_analysis(karst_context *context, const karst_matrix *A, karst_
   const karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   karst_status status = find_pattern(context, A, pattern, analysis);
   if (status) return status;
-  choose_sweep(context, trisolve, analysis);
+  status = choose_sweep(context, trisolve, pattern, analysis);
   const bool tiles = plan->sweep == &karst_ilu_sweep_tiles_cuda;
-  if (tiles) status = analyse_tiles(context, A, pattern, analysis);
+  if (!status && tiles) status = analyse_tiles(context, A, pattern, analysis);
   if (!status && !plan->factor) status = analyse_slices(context, A, tiles, pattern, analysis);
   if (status) return status;
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of block ILU");
@@ -375,6 +401,7 @@ karst_status karst_ilu_analyse_by_tiles_cuda(karst_context *context, const karst
   const karst_status status = begin_analysis(context, analysis, [&](karst_ilu_pattern_cuda *pattern) {
     karst_status found = find_pattern(context, A, pattern, analysis);
     karst_ilu_cuda_of(analysis)->sweep = &karst_ilu_sweep_tiles_cuda;
+    if (!found) found = karst_ilu_sweep_tiles_cuda.analyse(context, pattern, analysis);
     return found ? found : analyse_tiles(context, A, pattern, analysis);
   });
   *fits = !status && karst_ilu_cuda_of(analysis)->factor;

@@ -13,28 +13,16 @@ typedef struct karst_machine {
   double launches;       /* to queue one iteration from the host */
 
   /* Triangular solves. Level by level, the bandwidth depends on the block size: small is for blocks of at most 3. Each
-   * level adds level_step to the time at that bandwidth, or level_wait to the time at copy_bandwidth. By tiles,
-   * inner_step leads to the next rows of a tile, and outer_step from one tile to another. */
+   * level adds level_step to the time at that bandwidth, or level_wait to the time at copy_bandwidth. By tiles, a step
+   * inside a tile takes inner_step, and inner_round more for each block of a lane; outer_step leads from one tile to
+   * another; tile_memory is the shared memory of all multiprocessors in bytes, which tiles under way occupy. */
   double small_sweep_bandwidth, sweep_bandwidth, level_step, level_wait;
-  double tile_bandwidth, inner_step, outer_step;
-
-  /* Sweeps by tiles are faster than level by level if rows have at most short_row neighbours in both triangles; or at
-   * most long_row, in tiles of at least large_tile rows. */
-  int short_row, long_row, large_tile;
+  double tile_bandwidth, tile_memory, inner_step, inner_round, outer_step;
 } karst_machine;
 
 static inline double karst_machine_sweep_bandwidth(const karst_machine *machine, int block_size)
 {
   return block_size <= 3 ? machine->small_sweep_bandwidth : machine->sweep_bandwidth;
-}
-
-/* Whether sweeps by tiles are at least as fast as by level sets in the same order. neighbours: total of all rows. */
-static inline bool karst_tiles_suit_sweeps(const karst_machine *machine, int64_t rows, int64_t tiles,
-                                           int64_t neighbours)
-{
-  return machine->host ||
-         (tiles <= rows / 2 && (neighbours <= machine->short_row * rows ||
-                                (neighbours <= machine->long_row * rows && rows >= machine->large_tile * tiles)));
 }
 
 #endif

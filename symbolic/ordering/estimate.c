@@ -8,7 +8,7 @@
  * patterns the levels of A are counted, and fill is assumed to multiply them by k + 1 at least. */
 #include "config.h"
 
-#include "lib/backend/machine.h"
+#include "lib/backend/sweep_time.h"
 #include "lib/grid/grid.h"
 #include "symbolic/ordering/colouring.h"
 #include "symbolic/ordering/tiles.h"
@@ -88,6 +88,23 @@ static void estimate_tiles(const karst_ordering_pattern *pattern, bool host, con
   outlook->depth = fmin(count_box(side, shape->corners, k), most);
 }
 
+/* Estimates the times of both orders. blocks: with the fill of a 7-point grid, about. Tiles of this order are swept in
+ * the faster way; their chains have depth rows in a tile of each colour. */
+static void compare_orders(karst_index n, int b, int64_t blocks, const karst_machine *machine, bool level_sets,
+                           karst_order_outlook *outlook)
+{
+  const double chain = outlook->colours * outlook->depth, row = n > 0 ? (double)blocks / (2 * (double)n) : 0;
+  karst_sweep_work work = {n, b, blocks, (int64_t)(2 * outlook->levels), blocks, 0, 0};
+  outlook->bytes = (double)karst_sweep_bytes(n, b, blocks);
+  outlook->natural = karst_sweep_seconds_by_levels(machine, &work);
+  work.levels = (int64_t)(2 * chain);
+  outlook->tiles = karst_sweep_seconds_by_levels(machine, &work);
+  if (level_sets) return;
+  work.chain =
+      2 * (outlook->colours * machine->outer_step + chain * (machine->inner_step + machine->inner_round * row));
+  outlook->tiles = fmin(outlook->tiles, karst_sweep_seconds_by_tiles(machine, &work));
+}
+
 karst_status karst_order_estimate(const karst_ordering_pattern *pattern, const karst_machine *machine, bool level_sets,
                                   karst_order_outlook *outlook)
 {
@@ -109,15 +126,8 @@ karst_status karst_order_estimate(const karst_ordering_pattern *pattern, const k
   }
   outlook->levels = fmin(outlook->levels, (double)n);
   const int64_t blocks = pattern->row_start[n] > n ? pattern->row_start[n] - n : 0;
-  outlook->bytes = (double)karst_order_bytes(n, b, blocks) * (k + 1); /* the fill of a 7-point grid, about */
   estimate_tiles(pattern, machine->host, &shape, k, outlook);
-  const int64_t size = karst_tile_set_size(pattern, machine->host);
-  const bool by_tiles = !level_sets && karst_tiles_suit_sweeps(machine, n, n / size, (int64_t)(k + 1) * blocks);
-  const double bandwidth = karst_machine_sweep_bandwidth(machine, b);
-  const double inner = by_tiles ? machine->inner_step : machine->level_step;
-  const double outer = by_tiles ? machine->outer_step : machine->level_step;
-  outlook->natural = outlook->bytes / bandwidth + 2 * outlook->levels * machine->level_step;
-  outlook->tiles = outlook->bytes / (by_tiles ? machine->tile_bandwidth : bandwidth) +
-                   2 * outlook->colours * (outlook->depth * inner + outer);
+  const double filled = fmin((k + 1) * (double)blocks, (double)n * (double)n);
+  compare_orders(n, b, (int64_t)filled, machine, level_sets, outlook);
   return KARST_SUCCESS;
 }

@@ -1,5 +1,6 @@
 /* The choice of block ILU's kernels on a GPU: its rules are functions of numbers, tested without a GPU. */
 #include "gpu/ilu/choice.h"
+#include "lib/backend/tile_join.h"
 
 #include "tests/support/machines.h"
 #include "tests/support/tap.h"
@@ -109,34 +110,77 @@ static void test_sweep(void)
 static void test_tiles(void)
 {
   enum { ROWS = 40, LARGE = KARST_BLOCK_SIZE_LARGEST_INSTANCE + 1 };
-  const karst_machine *gpu = machine_of(false);
-  karst_index start[] = {0, 20, ROWS}, colour_start[] = {0, 1, 2};
-  const karst_tiling tiling = {2, start, 2, colour_start}, rows = {ROWS, start, 2, colour_start};
-  tap_ok(karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, 3, &tiling) &&
-             karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_AUTO, ROWS, 6 * ROWS, 3, &tiling),
+  karst_index start[] = {0, 20, ROWS}, colour_start[] = {0, 1, 2}, single[ROWS + 1];
+  for (karst_index i = 0; i <= ROWS; i++) single[i] = i;
+  const karst_tiling tiling = {2, start, 2, colour_start}, rows = {ROWS, single, 2, colour_start};
+  tap_ok(karst_ilu_may_solve_tiles(KARST_TRISOLVE_TILES, ROWS, 3, &tiling) &&
+             karst_ilu_may_solve_tiles(KARST_TRISOLVE_AUTO, ROWS, 3, &tiling),
          "tiles, if the order has tiles");
-  tap_ok(!karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, 3, NULL) &&
-             !karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, LARGE, &tiling),
+  tap_ok(!karst_ilu_may_solve_tiles(KARST_TRISOLVE_TILES, ROWS, 3, NULL) &&
+             !karst_ilu_may_solve_tiles(KARST_TRISOLVE_TILES, ROWS, LARGE, &tiling),
          "no tiles without tiles in the order, nor for large blocks");
-  tap_ok(karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_TILES, ROWS, 6 * ROWS, 3, &rows) &&
-             !karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_AUTO, ROWS, 6 * ROWS, 3, &rows),
+  tap_ok(karst_ilu_may_solve_tiles(KARST_TRISOLVE_TILES, ROWS, 3, &rows) &&
+             !karst_ilu_may_solve_tiles(KARST_TRISOLVE_AUTO, ROWS, 3, &rows),
          "tiles of single rows only if the option says tiles");
-  tap_ok(!karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_LEVEL, ROWS, 6 * ROWS, 3, &tiling) &&
-             !karst_ilu_choose_tiles(gpu, KARST_TRISOLVE_DATAFLOW, ROWS, 6 * ROWS, 3, &tiling),
+  tap_ok(!karst_ilu_may_solve_tiles(KARST_TRISOLVE_LEVEL, ROWS, 3, &tiling) &&
+             !karst_ilu_may_solve_tiles(KARST_TRISOLVE_DATAFLOW, ROWS, 3, &tiling),
          "no tiles if the option names another way");
+}
+
+/* Auto takes the sweeps that were faster on an H200 or H100: M^-1 r in milliseconds, by tiles and by level sets. Chains
+ * are those of the tiles that the kernels make. */
+static void test_tiles_against_levels(void)
+{
+  const karst_machine *gpu = machine_of(false);
   const struct {
-    int64_t rows, tiles, neighbours;
-    bool suit;
+    int64_t rows, neighbours, levels, padded, steps, rounds, tiles_of_chain;
+    int b;
+    bool tiles;
     const char *what;
-  } of[] = {{800, 100, 16, true, "tiles suit rows of 16 neighbours"},
-            {800, 100, 17, false, "rows of more neighbours need larger tiles"},
-            {4800, 100, 64, true, "tiles of 48 rows suit up to 64 neighbours"},
-            {4799, 100, 64, false, "smaller tiles do not"},
-            {4800, 100, 65, false, "nor do more neighbours"},
-            {199, 100, 6, false, "tiles of less than two rows never do"}};
-  for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-    tap_ok(karst_tiles_suit_sweeps(gpu, of[i].rows, of[i].tiles, of[i].neighbours * of[i].rows) == of[i].suit, "%s",
-           of[i].what);
+  } of[] = {{1728000, 10281600, 128, 12955128, 128, 407, 8, 1, true, "120^3: 0.086 and 0.153"},
+            {1728000, 20390400, 208, 26797192, 208, 574, 16, 1, true, "120^3, fill of level 1: 0.192 and 0.260"},
+            {26400, 130880, 40, 171044, 48, 148, 4, 3, true, "two layers of SPE10: 0.026 and 0.030"},
+            {44910, 272596, 190, 423864, 472, 1784, 20, 3, false, "Norne-like, grown tiles: 0.30 and 0.17"},
+            {262144, 6596856, 128, 6931200, 128, 864, 16, 1, false, "27 points on 64^3: 0.122 and 0.078"}};
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+    const double chain = (double)of[i].tiles_of_chain * karst_tile_seconds(gpu, 0, 0) +
+                         gpu->inner_step * (double)of[i].steps + gpu->inner_round * (double)of[i].rounds;
+    const karst_sweep_work work = {of[i].rows, of[i].b, of[i].neighbours, of[i].levels, of[i].padded, chain, 0};
+    tap_ok(karst_ilu_solves_tiles(gpu, KARST_TRISOLVE_AUTO, &work) == of[i].tiles &&
+               karst_ilu_solves_tiles(gpu, KARST_TRISOLVE_TILES, &work),
+           "%s ms; predicted %.3f and %.3f", of[i].what, 1e3 * karst_sweep_seconds_by_tiles(gpu, &work),
+           1e3 * karst_sweep_seconds_by_levels(gpu, &work));
+  }
+  karst_sweep_work crowded = {1000000, 1, 6000000, 100, 7000000, 100e-6, 0};
+  const double free = karst_sweep_seconds_by_tiles(gpu, &crowded);
+  crowded.occupied = 1e-3 * gpu->tile_memory;
+  tap_ok(karst_sweep_seconds_by_tiles(gpu, &crowded) > 1e-3 && free < 0.5e-3,
+         "tiles that fill the shared memory wait for each other");
+}
+
+/* The tiles of the kernels: small ones of a colour are joined while many find room in shared memory, large ones cut. */
+static void test_joining(void)
+{
+  enum { TILES = 6, COLOURS = 2, MOST = 100 };
+  const struct {
+    int b, rows, length; /* rows of a tile, blocks of a row in a triangle */
+    karst_index tiles, first;
+    const char *what;
+  } of[] = {{3, 32, 3, 4, 64, "three tiles of 32 rows: two are joined"},
+            {3, 32, 7, 6, 32, "not with fill, for which fewer tiles find room"},
+            {1, 32, 3, 2, 96, "scalar rows: all of a colour"},
+            {1, 256, 3, 6, 256, "large tiles stay as they are"},
+            {3, 500, 3, 18, 166, "or are cut"}};
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+    karst_index start[TILES + 1], colour_start[] = {0, TILES / 2, TILES}, made[MOST];
+    for (karst_index t = 0; t <= TILES; t++) start[t] = t * of[i].rows;
+    const karst_tiling tiling = {TILES, start, COLOURS, colour_start};
+    const karst_tile_limits limits = karst_tile_limits_for(&tiling, of[i].b, (int64_t)start[TILES] * of[i].length);
+    const karst_index count = karst_tile_join(&tiling, &limits, made);
+    tap_ok(count == of[i].tiles && count < karst_tile_most(&tiling, &limits) && made[0] == 0 &&
+               made[1] == of[i].first && made[count] == start[TILES],
+           "%s (%lld tiles, the first of %lld rows)", of[i].what, (long long)count, (long long)made[1]);
+  }
 }
 
 /* As few lanes share a row as can wait for all its neighbours at once, 4 each, or 3 with larger blocks, in one warp. */
@@ -209,6 +253,8 @@ int main(void)
   test_factor_by_tiles();
   test_sweep();
   test_tiles();
+  test_tiles_against_levels();
+  test_joining();
   test_parts();
   test_long();
   return tap_done();

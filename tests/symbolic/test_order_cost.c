@@ -8,6 +8,7 @@
 #include "tests/support/problem.h"
 #include "tests/support/tilings.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Predicted times of natural order and tiles on a GPU, against those measured on an H200: M^-1 r of doc/benchmarks.md.
@@ -47,6 +48,38 @@ static void test_measured(karst_context *context)
     tap_ok(predicted < 2 * measured[i].milliseconds && predicted > 0.5 * measured[i].milliseconds,
            "%s, b = %d, k = %d, %s: %.3f ms predicted, %.3f measured", measured[i].spec, measured[i].block,
            measured[i].level, measured[i].ordering, predicted, measured[i].milliseconds);
+    karst_ordered_release(ordered);
+    karst_matrix_destroy(A);
+  }
+}
+
+/* Sweeps go the way that is predicted to be faster: by level sets on a small grid, where tiles wait for whole tiles; by
+ * tiles along a line, where each row waits for the one before it. */
+static void test_ways(karst_context *context)
+{
+  static const char *const specs[] = {"poisson3d:40x40x40", "poisson2d:3000x1"};
+  for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+    karst_order_cost cost[3];
+    double seconds[3];
+    karst_matrix *A = matrix_from(context, specs[i], 0);
+    karst_ordering_choice choice = {.settings = {.tile_size = i == 0 ? 64 : 1500}, .distance = 1};
+    karst_ordered *ordered;
+    for (size_t o = 0; strcmp(karst_ordering_name(o), "tiles") != 0; o++) choice.ops = karst_ordering_table[o + 1];
+    tap_need(context, karst_ordered_create(&choice, A, &ordered), "tiles");
+    for (int way = 0; way < 3; way++) {
+      const karst_order_system system = {.block_rows = A->block_rows,
+                                         .block_size = 1,
+                                         .row_start = karst_matrix_row_start(ordered->pattern),
+                                         .column = karst_matrix_column(ordered->pattern),
+                                         .tiling = &ordered->tiling,
+                                         .by_tiles = way == 1,
+                                         .level_sets = way == 2};
+      tap_need(context, karst_order_predict(context, &system, machine_of(false), &cost[way]), "cost");
+      seconds[way] = cost[way].seconds_bytes + cost[way].seconds_steps;
+    }
+    tap_ok(seconds[0] == fmin(seconds[1], seconds[2]) && (seconds[1] < seconds[2]) == (i == 1),
+           "%s: %.3f ms by tiles, %.3f by level sets, %.3f where the device chooses", specs[i], 1e3 * seconds[1],
+           1e3 * seconds[2], 1e3 * seconds[0]);
     karst_ordered_release(ordered);
     karst_matrix_destroy(A);
   }
@@ -202,6 +235,7 @@ int main(void)
   bool pay = false;
   karst_context *context = tap_context();
   test_measured(context);
+  test_ways(context);
   test_levels(context);
   test_colours(context);
   test_counted(context);

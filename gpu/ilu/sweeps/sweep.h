@@ -50,20 +50,6 @@ __device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e, int64_
 template <typename... rounds>
 constexpr int sweep_threads = sizeof...(rounds) > 0 ? (int)KARST_ILU_LONG_THREADS : (int)KARST_ILU_THREADS;
 
-/* Adds up the sums of the R groups of B lanes; the result is in the first group. */
-template <int B> __device__ __forceinline__ double sum_of_groups(double sum)
-{
-  constexpr int R = 32 / B;
-  const int group = (int)threadIdx.x % 32 / B;
-#pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) {
-    if (distance >= R) continue;
-    const double other = __shfl_down_sync(~0u, sum, (unsigned)(distance * B));
-    if (group + distance < R) sum += other;
-  }
-  return sum;
-}
-
 /* Returns the first term of a row's sum, in the row's first lanes: r forward, D^-1 y backward. Leaves the row's place
  * in reset absent. e: the first entry of the row; row: the scalar row. */
 template <int B, bool upper, bool LONG>

@@ -1,5 +1,5 @@
 /* sweep_parts.h - for sweeps in which PARTS lanes each take every PARTS-th neighbour of a scalar row: sweep.h and
- * gpu/dilu/sweep.cu. */
+ * gpu/dilu/sweep.cu; and for single rows of gpu/ilu/tiles/tile_sweep.cu. */
 #ifndef KARST_GPU_ILU_SWEEPS_SWEEP_PARTS_H
 #define KARST_GPU_ILU_SWEEPS_SWEEP_PARTS_H
 
@@ -17,6 +17,20 @@ template <int B> __device__ __forceinline__ double product(const double (&value)
   double sum = 0;
 #pragma unroll
   for (int c = 0; c < B; c++) sum += value[c] * (B > 1 ? __shfl_sync(~0u, x, base + c) : x);
+  return sum;
+}
+
+/* Adds up the sums of the R groups of B lanes; the result is in the first group. */
+template <int B> __device__ __forceinline__ double sum_of_groups(double sum)
+{
+  constexpr int R = 32 / B;
+  const int group = (int)threadIdx.x % 32 / B;
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) {
+    if (distance >= R) continue;
+    const double other = __shfl_down_sync(~0u, sum, (unsigned)(distance * B));
+    if (group + distance < R) sum += other;
+  }
   return sum;
 }
 

@@ -1,12 +1,12 @@
-/* tile_order.cu - the tiles of the kernels, from those that an ordering has made (lib/backend/tiling.h), and the order
- * in which the steps of a sweep take their rows: level set after level set inside the tile, where only neighbours in
- * the tile count.
- *
- * A warp takes one tile of the kernels. Small tiles of one colour are joined to keep its lanes busy; large ones are cut
- * so that their rows fit into shared memory. The rows of a tile stay consecutive, so that taking the tiles one by one
- * keeps the order of elimination, whatever rows the fill connects. */
+/* tile_order.cu - the tiles of the kernels, from those that an ordering has made (lib/backend/tile_join.h), and the
+ * order in which the steps of a sweep take their rows: level set after level set inside the tile, where only neighbours
+ * in the tile count. */
 #include "gpu/ilu/tiles/tile_sweep.h"
 #include "gpu/warp_scan.h"
+
+extern "C" {
+#include "lib/backend/tile_join.h"
+}
 
 namespace
 {
@@ -14,66 +14,6 @@ namespace
 enum { THREADS = 256, WARPS = THREADS / 32 };
 
 const char *const what = "the tiles of block ILU";
-
-/* Rows of a tile of the kernels. Tiles of fewer than least rows are joined until they have that many, up to joined
- * rows, because the largest tile determines the shared memory of all. Tiles of more than most rows are cut. */
-struct tile_limits {
-  karst_index least, joined, most;
-};
-
-/* Returns how many rows of average length a tile may have so that its values fit into shared memory. */
-karst_index most_rows(const karst_ilu_analysis *analysis)
-{
-  enum { MOST_BYTES = 48 * 1024 };
-  const int64_t b = analysis->block_size, rows = analysis->rows;
-  const int64_t longer =
-      analysis->lower_blocks > analysis->upper_blocks ? analysis->lower_blocks : analysis->upper_blocks;
-  const int64_t bytes = ((longer + rows - 1) / rows + 1) * b * b * (int64_t)sizeof(double), most = MOST_BYTES / bytes;
-  return (karst_index)(most < 1 ? 1 : most * b < KARST_ILU_TILE_ROWS ? most : KARST_ILU_TILE_ROWS / b);
-}
-
-tile_limits limits_for(const karst_ilu_analysis *analysis)
-{
-  enum { LEAST = 128 };
-  const karst_tiling *tiling = analysis->tiling;
-  const int b = analysis->block_size;
-  tile_limits limits = {LEAST / b, 0, most_rows(analysis)};
-  for (karst_index tile = 0; tile < tiling->tiles; tile++) {
-    const karst_index rows = tiling->start[tile + 1] - tiling->start[tile];
-    if (rows > limits.joined) limits.joined = rows;
-  }
-  if (limits.joined < limits.least) limits.joined = 2 * limits.least;
-  if (limits.joined > limits.most) limits.joined = limits.most;
-  return limits;
-}
-
-/* Cuts rows begin .. end - 1 evenly into tiles of at most most rows, and appends their starts. Returns the new
- * count. */
-karst_index cut(karst_index begin, karst_index end, karst_index most, karst_index count, karst_index *start)
-{
-  const int64_t pieces = ((int64_t)end - begin + most - 1) / most;
-  for (int64_t piece = 0; piece < pieces; piece++)
-    start[count++] = (karst_index)(begin + piece * ((int64_t)end - begin) / pieces);
-  return count;
-}
-
-/* start: room for the tiles of the tiling and for all that cutting adds. Returns how many tiles there are. */
-karst_index cut_tiles(const karst_tiling *tiling, const tile_limits &limits, karst_index *start)
-{
-  karst_index count = 0;
-  for (karst_index colour = 0; colour < tiling->colours; colour++) {
-    const karst_index end = tiling->colour_start[colour + 1];
-    for (karst_index tile = tiling->colour_start[colour]; tile < end;) {
-      const karst_index first = tiling->start[tile++];
-      while (tile < end && tiling->start[tile] - first < limits.least &&
-             tiling->start[tile + 1] - first <= limits.joined)
-        tile++;
-      count = cut(first, tiling->start[tile], limits.most, count, start);
-    }
-  }
-  start[count] = tiling->start[tiling->tiles];
-  return count;
-}
 
 /* Returns the level of row i among the rows first .. end - 1 of its tile, or -1 while that of a neighbour is -1. */
 __device__ karst_index level_in_tile(const karst_ilu_tiling_cuda &t, karst_index i, karst_index first, karst_index end)
@@ -170,23 +110,58 @@ __global__ void find_owners(karst_ilu_tiles_cuda tiles)
     tiles.owner[i] = (karst_index)tile;
 }
 
+/* start: [count + 1] host memory. */
+karst_status take_tiles(karst_context *context, karst_index count, const karst_index *start,
+                        karst_ilu_tiles_cuda *tiles)
+{
+  tiles->count = count;
+  karst_status status = karst_cuda_upload_work(context, (int64_t)count + 1, start, what, &tiles->start);
+  if (!status) status = karst_cuda_take_work(context, start[count], what, &tiles->owner);
+  if (!status) find_owners<<<karst_cuda_grid(count, WARPS), THREADS, 0, karst_cuda_of(context)->stream>>>(*tiles);
+  return status;
+}
+
 } // namespace
 
-karst_status karst_ilu_cut_tiles_cuda(karst_context *context, const karst_ilu_analysis *analysis,
-                                      karst_ilu_tiles_cuda *tiles)
+karst_status karst_ilu_join_tiles_cuda(karst_context *context, const karst_ilu_analysis *analysis,
+                                       karst_ilu_tiles_cuda *tiles)
 {
-  const karst_tiling *tiling = analysis->tiling;
-  const tile_limits limits = limits_for(analysis);
-  const int64_t most = (int64_t)tiling->tiles + (int64_t)analysis->rows / limits.most + 2;
+  const int64_t lower = analysis->lower_blocks, upper = analysis->upper_blocks;
+  const karst_tile_limits limits =
+      karst_tile_limits_for(analysis->tiling, analysis->block_size, lower > upper ? lower : upper);
   karst_index *start;
-  karst_status status = karst_allocate(context, &start, most, sizeof *start, what);
+  karst_status status =
+      karst_allocate(context, &start, karst_tile_most(analysis->tiling, &limits), sizeof *start, what);
   if (status) return status;
-  tiles->count = cut_tiles(tiling, limits, start);
-  status = karst_cuda_upload_work(context, (int64_t)tiles->count + 1, start, what, &tiles->start);
+  status = take_tiles(context, karst_tile_join(analysis->tiling, &limits, start), start, tiles);
   karst_release(context, start);
-  if (!status) status = karst_cuda_take_work(context, analysis->rows, what, &tiles->owner);
-  if (!status)
-    find_owners<<<karst_cuda_grid(tiles->count, WARPS), THREADS, 0, karst_cuda_of(context)->stream>>>(*tiles);
+  return status;
+}
+
+karst_status karst_ilu_cut_tiles_cuda(karst_context *context, int b, int64_t shared, const karst_ilu_tile *lower,
+                                      const karst_ilu_tile *upper, karst_ilu_tiles_cuda *tiles, bool *cut)
+{
+  const auto pieces_of = [&](karst_index n) {
+    const int64_t below = karst_ilu_tile_bytes(lower[n], b), above = karst_ilu_tile_bytes(upper[n], b);
+    const int64_t pieces = ((below > above ? below : above) + shared - 1) / shared;
+    return pieces < lower[n].rows ? pieces : lower[n].rows;
+  };
+  int64_t most = 0;
+  for (karst_index n = 0; n < tiles->count; n++) most += pieces_of(n);
+  *cut = most > tiles->count;
+  if (!*cut) return KARST_SUCCESS;
+  karst_index *start, count = 0, end = 0;
+  karst_status status = karst_allocate(context, &start, most + 1, sizeof *start, what);
+  if (status) return status;
+  for (karst_index n = 0; n < tiles->count; n++) {
+    end = lower[n].row + lower[n].rows;
+    count = karst_tile_cut(lower[n].row, end, pieces_of(n), count, start);
+  }
+  start[count] = end;
+  karst_cuda_work_release(context, tiles->start, tiles->owner);
+  *tiles = {};
+  status = take_tiles(context, count, start, tiles);
+  karst_release(context, start);
   return status;
 }
 

@@ -1,5 +1,5 @@
-/* tile_record.cu - makes a triangle by tiles (tile_sweep.h): the steps of each tile, which tiles fit into shared
- * memory, the order in which tiles are taken, and their records.
+/* tile_record.cu - makes a triangle by tiles (tile_sweep.h): the steps of each tile, the order in which tiles are
+ * taken, how long they take, and their records.
  *
  * A warp walks through the steps of a tile twice: to count, and to fill. */
 #include "gpu/bisect.h"
@@ -65,8 +65,10 @@ __global__ void __launch_bounds__(THREADS) measure(view v, karst_ilu_tile *tile)
   const int64_t halo = first_pair(v.halos, n), next = first_pair(v.halos, n + 1);
   made.halos = (int)(next - halo);
   made.waits = (int)(v.halos.number[next] - v.halos.number[halo]);
-  const int64_t blocks =
-      make_steps(v.t, made, [&](int number, const karst_ilu_step &, int, karst_index) { made.steps = number + 1; });
+  const int64_t blocks = make_steps(v.t, made, [&](int number, const karst_ilu_step &step, int count, karst_index) {
+    made.steps = number + 1;
+    made.rounds += karst_tile_rounds(v.t.block_size, count, step.length, v.t.share);
+  });
   made.blocks = (blocks + 1) / 2 * 2;
   if (threadIdx.x % 32 == 0) tile[n] = made;
 }
@@ -89,7 +91,7 @@ __global__ void mark_far(karst_index tiles, int b, int64_t shared, karst_ilu_til
   blocks[n] = units[n] = 0;
   if (n == tiles) return;
   karst_ilu_tile marked = tile[n];
-  marked.far = karst_ilu_tile_bytes(marked, b) > shared || (int64_t)marked.rows + marked.halos >= 0xffff;
+  marked.far = karst_ilu_tile_bytes(marked, b) > shared;
   tile[n].far = marked.far;
   blocks[n] = marked.blocks;
   units[n] = karst_ilu_record_of(marked).bytes / 16;
@@ -122,7 +124,7 @@ __device__ void write_row(const view &v, const karst_ilu_tile &tile, int64_t hal
     const karst_index j = there ? v.t.column[v.t.upper ? end - 1 - e : begin + e] : -1;
     const bool inside = there && v.t.tiles.owner[j] == tile.number;
     if (tile.far) {
-      to.wide[block] = inside ? j - tile.row : there ? tile.rows + j : -1;
+      to.wide[block] = j;
     } else {
       const int64_t outside =
           there && !inside ? find_pair(v.halos, tile.number, j, halo, halo + tile.halos) - halo : tile.halos;
@@ -157,106 +159,96 @@ __global__ void __launch_bounds__(THREADS)
   tiled.tile[position[n]] = tile;
 }
 
-/* Finds the position of each tile in the sweep: by the level sets of the graph of the tiles, so that the tiles that
- * wait least come first, and by numbers in each. All in host memory; level: [tiles] work space; first: [tiles + 1],
- * zero. */
-void find_positions(bool upper, karst_index tiles, const karst_ilu_tile *tile, const karst_index *wait,
-                    karst_index *level, karst_index *first, karst_index *position)
+/* In host memory: for each tile its level in the graph of the tiles, when it is done, and its position in the sweep. */
+struct schedule {
+  karst_index *level, *position; /* [tiles] */
+  karst_index *first;            /* [tiles + 1] the first position of each level; 0 at first */
+  double *done;                  /* [tiles] in seconds after the begin, as predicted */
+  double last, sum;              /* when all are done; the seconds of all */
+};
+
+/* Predicts the seconds of a tile. Of a far one, each lane fetches FETCHES blocks at a time. */
+double predict(const karst_machine *machine, int b, const karst_ilu_tile &tile, int64_t shared)
 {
-  int64_t end = 0;
-  for (karst_index n = 0; n < tiles; n++) end += tile[n].waits;
-  int64_t begin = 0;
-  for (karst_index k = 0; k < tiles; k++) {
-    const karst_index n = upper ? tiles - 1 - k : k;
-    if (upper) begin = end - tile[n].waits;
-    level[n] = 0;
-    for (int64_t w = begin; w < begin + tile[n].waits; w++)
-      if (level[wait[w]] >= level[n]) level[n] = level[wait[w]] + 1;
-    first[level[n] + 1]++;
-    if (upper)
-      end = begin;
-    else
-      begin += tile[n].waits;
-  }
-  for (karst_index l = 0; l < tiles; l++) first[l + 1] += first[l];
-  for (karst_index n = 0; n < tiles; n++) position[n] = first[level[n]]++;
+  enum { FETCHES = 4 };
+  const double near = karst_tile_seconds(machine, tile.steps, tile.rounds);
+  if (karst_ilu_tile_bytes(tile, b) <= shared) return near;
+  return near + machine->level_step * (double)(tile.blocks / (32 / b * FETCHES));
 }
 
+/* Finds the position of each tile in the sweep: by the level sets of the graph of the tiles, so that the tiles that
+ * wait least come first, and by numbers in each. seconds_of(tile): how long it takes. */
+template <typename cost>
+void find_positions(bool upper, karst_index tiles, const karst_ilu_measured_cuda &m, cost seconds_of, schedule &s)
+{
+  const karst_index *wait = m.host_wait;
+  for (karst_index n = 0; n < tiles && upper; n++) wait += m.host_tile[n].waits;
+  for (karst_index k = 0; k < tiles; k++) {
+    const karst_index n = upper ? tiles - 1 - k : k;
+    const karst_ilu_tile &tile = m.host_tile[n];
+    if (upper) wait -= tile.waits;
+    s.level[n] = 0;
+    s.done[n] = 0;
+    for (int w = 0; w < tile.waits; w++) {
+      if (s.level[wait[w]] >= s.level[n]) s.level[n] = s.level[wait[w]] + 1;
+      if (s.done[wait[w]] > s.done[n]) s.done[n] = s.done[wait[w]];
+    }
+    const double seconds = seconds_of(tile);
+    s.sum += seconds;
+    s.done[n] += seconds;
+    if (s.done[n] > s.last) s.last = s.done[n];
+    s.first[s.level[n] + 1]++;
+    if (!upper) wait += tile.waits;
+  }
+  for (karst_index l = 0; l < tiles; l++) s.first[l + 1] += s.first[l];
+  for (karst_index n = 0; n < tiles; n++) s.position[n] = s.first[s.level[n]]++;
+}
+
+/* What make needs besides the measured tiles; device memory, but for the schedule. */
 struct work {
-  karst_ilu_tile *tile; /* device memory, down to units */
-  karst_index *wait, *position;
-  int64_t *blocks, *units;    /* [tiles + 1] */
-  karst_ilu_tile *host_tile;  /* host memory, like the rest */
-  karst_index *host_wait;     /* [waits] */
-  karst_index *host_position; /* [3 tiles + 1] level, position and first of find_positions */
+  karst_index *position;
+  int64_t *blocks, *units; /* [tiles + 1] */
+  karst_index *numbers;    /* host memory of the schedule */
+  schedule s;
 };
 
 void release(karst_context *context, const work &w)
 {
-  karst_cuda_work_release(context, w.tile, w.wait, w.position, w.blocks, w.units);
-  karst_release(context, w.host_tile);
-  karst_release(context, w.host_wait);
-  karst_release(context, w.host_position);
+  karst_cuda_work_release(context, w.position, w.blocks, w.units);
+  karst_release(context, w.numbers);
+  karst_release(context, w.s.done);
 }
 
-/* Counts steps and blocks, and lists the tiles that each tile waits for. */
-karst_status count(karst_context *context, const view &v, work *w)
+karst_status take(karst_context *context, karst_index tiles, work *w)
 {
-  cudaStream_t stream = karst_cuda_of(context)->stream;
-  const karst_index tiles = v.t.tiles.count;
-  karst_index waits;
-  karst_status status = karst_cuda_take_work(context, tiles, what, &w->tile);
-  if (status) return status;
-  measure<<<karst_cuda_grid(tiles, WARPS), THREADS, 0, stream>>>(v, w->tile);
-  status = context->backend->download(context, &waits, v.halos.number + v.halos.count, sizeof waits);
-  if (!status) status = karst_cuda_take_work(context, waits, what, &w->wait);
-  if (!status) status = karst_allocate(context, &w->host_tile, tiles, sizeof *w->host_tile, what);
-  if (!status) status = karst_allocate(context, &w->host_wait, waits, sizeof *w->host_wait, what);
-  if (status) return status;
-  if (v.halos.count > 0)
-    list_waits<<<karst_cuda_grid(v.halos.count, THREADS), THREADS, 0, stream>>>(v.halos, v.t.tiles.owner, w->wait);
-  status = context->backend->download(context, w->host_tile, w->tile, (size_t)tiles * sizeof *w->tile);
-  if (!status && waits > 0)
-    status = context->backend->download(context, w->host_wait, w->wait, (size_t)waits * sizeof *w->wait);
+  const int64_t ends = (int64_t)tiles + 1;
+  karst_status status = karst_allocate_zero(context, &w->numbers, 3 * ends, sizeof *w->numbers, what);
+  if (!status) status = karst_allocate(context, &w->s.done, ends, sizeof *w->s.done, what);
+  if (!status) status = karst_cuda_take_work(context, ends, what, &w->blocks);
+  if (!status) status = karst_cuda_take_work(context, ends, what, &w->units);
+  w->s.position = w->numbers;
+  w->s.first = w->numbers + ends;
+  w->s.level = w->numbers + 2 * ends;
   return status;
 }
 
-/* Returns the bytes of shared memory for a tile: what the largest takes, but no more than twice the mean, because the
- * waits of a tile are hidden by other tiles at work; and no less than a tile takes when it is far. */
-int64_t choose_shared(int b, karst_index tiles, const karst_ilu_tile *tile, int64_t limit)
-{
-  int64_t sum = 0, largest = 0, least = 0;
-  for (karst_index n = 0; n < tiles; n++) {
-    karst_ilu_tile far = tile[n];
-    const int64_t bytes = karst_ilu_tile_bytes(tile[n], b);
-    far.far = 1;
-    sum += bytes / tiles + 1;
-    if (bytes > largest) largest = bytes;
-    if (karst_ilu_tile_bytes(far, b) > least) least = karst_ilu_tile_bytes(far, b);
-  }
-  int64_t shared = largest < 2 * sum ? largest : 2 * sum;
-  if (shared > limit) shared = limit;
-  return (shared > least ? shared : least) / 16 * 16;
-}
-
-karst_status make(karst_context *context, const view &v, int64_t *shared, work *w, karst_ilu_tiled *tiled,
-                  int64_t *bytes)
+karst_status make(karst_context *context, const view &v, const karst_ilu_measured_cuda &m, int64_t shared, work *w,
+                  karst_ilu_tiled *tiled, int64_t *bytes)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const karst_index tiles = v.t.tiles.count;
   const int64_t ends = (int64_t)tiles + 1;
+  const int b = v.t.block_size;
   int64_t units;
-  karst_status status = count(context, v, w);
-  if (!status) status = karst_allocate_zero(context, &w->host_position, 3 * ends, sizeof *w->host_position, what);
-  if (!status) status = karst_cuda_take_work(context, ends, what, &w->blocks);
-  if (!status) status = karst_cuda_take_work(context, ends, what, &w->units);
+  karst_status status = take(context, tiles, w);
   if (status) return status;
-  *shared = choose_shared(v.t.block_size, tiles, w->host_tile, *shared);
-  mark_far<<<karst_cuda_grid(ends, THREADS), THREADS, 0, stream>>>(tiles, v.t.block_size, *shared, w->tile, w->blocks,
-                                                                   w->units);
-  find_positions(v.t.upper, tiles, w->host_tile, w->host_wait, w->host_position + 2 * ends, w->host_position + ends,
-                 w->host_position);
-  status = karst_cuda_upload_work(context, tiles, w->host_position, what, &w->position);
+  mark_far<<<karst_cuda_grid(ends, THREADS), THREADS, 0, stream>>>(tiles, b, shared, m.tile, w->blocks, w->units);
+  find_positions(
+      v.t.upper, tiles, m,
+      [&](const karst_ilu_tile &tile) { return predict(context->backend->machine, b, tile, shared); }, w->s);
+  tiled->chain = w->s.last;
+  tiled->occupied = w->s.sum * (double)shared;
+  status = karst_cuda_upload_work(context, tiles, w->s.position, what, &w->position);
   if (!status) status = karst_ilu_sum_offsets_cuda(context, ends, w->blocks);
   if (!status) status = karst_ilu_sum_offsets_cuda(context, ends, w->units);
   if (!status) status = context->backend->download(context, &tiled->blocks, w->blocks + tiles, sizeof tiled->blocks);
@@ -264,20 +256,51 @@ karst_status make(karst_context *context, const view &v, int64_t *shared, work *
   if (!status) status = karst_cuda_take(context, tiles, what, &tiled->tile, bytes);
   if (!status) status = karst_cuda_take(context, units, what, &tiled->record, bytes);
   if (status) return status;
-  write_records<<<karst_cuda_grid(tiles, WARPS), THREADS, 0, stream>>>(v, w->tile, w->blocks, w->units, w->position,
-                                                                       w->wait, *tiled);
+  write_records<<<karst_cuda_grid(tiles, WARPS), THREADS, 0, stream>>>(v, m.tile, w->blocks, w->units, w->position,
+                                                                       m.wait, *tiled);
   return karst_cuda_status(context, cudaStreamSynchronize(stream), what);
 }
 
 } // namespace
 
+karst_status karst_ilu_measure_tiles_cuda(karst_context *context, const karst_ilu_tiling_cuda *tiling,
+                                          const karst_ilu_halos_cuda *halos, karst_ilu_measured_cuda *m)
+{
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  const view v = {*tiling, *halos};
+  const karst_index tiles = tiling->tiles.count;
+  karst_index waits;
+  karst_status status = karst_cuda_take_work(context, tiles, what, &m->tile);
+  if (status) return status;
+  measure<<<karst_cuda_grid(tiles, WARPS), THREADS, 0, stream>>>(v, m->tile);
+  status = context->backend->download(context, &waits, halos->number + halos->count, sizeof waits);
+  if (!status) status = karst_cuda_take_work(context, waits, what, &m->wait);
+  if (!status) status = karst_allocate(context, &m->host_tile, tiles, sizeof *m->host_tile, what);
+  if (!status) status = karst_allocate(context, &m->host_wait, waits, sizeof *m->host_wait, what);
+  if (status) return status;
+  if (halos->count > 0)
+    list_waits<<<karst_cuda_grid(halos->count, THREADS), THREADS, 0, stream>>>(*halos, tiling->tiles.owner, m->wait);
+  status = context->backend->download(context, m->host_tile, m->tile, (size_t)tiles * sizeof *m->tile);
+  if (!status && waits > 0)
+    status = context->backend->download(context, m->host_wait, m->wait, (size_t)waits * sizeof *m->wait);
+  return status;
+}
+
+void karst_ilu_release_measured_cuda(karst_context *context, karst_ilu_measured_cuda *m)
+{
+  karst_cuda_work_release(context, m->tile, m->wait);
+  karst_release(context, m->host_tile);
+  karst_release(context, m->host_wait);
+  *m = {};
+}
+
 karst_status karst_ilu_make_tiled_cuda(karst_context *context, const karst_ilu_tiling_cuda *tiling,
-                                       const karst_ilu_halos_cuda *halos, int64_t *shared, karst_ilu_tiled *tiled,
-                                       int64_t *bytes)
+                                       const karst_ilu_halos_cuda *halos, const karst_ilu_measured_cuda *measured,
+                                       int64_t shared, karst_ilu_tiled *tiled, int64_t *bytes)
 {
   const view v = {*tiling, *halos};
   work w = {};
-  const karst_status status = make(context, v, shared, &w, tiled, bytes);
+  const karst_status status = make(context, v, *measured, shared, &w, tiled, bytes);
   release(context, w);
   return status;
 }

@@ -8,7 +8,7 @@
 namespace
 {
 
-/* Up to 2^MOST_SHIFT lanes share a scalar row if the rows of a triangle are long on average. */
+/* Up to 2^MOST_SHIFT lanes, which is KARST_TILE_SHARES, share a scalar row. */
 enum { MOST_SHIFT = 3 };
 
 __device__ __forceinline__ unsigned load_mark(const unsigned *mark)
@@ -89,41 +89,13 @@ __device__ __forceinline__ void await_copy(uint64_t *barrier)
 #endif
 }
 
-/* The access of a warp to its tile: in shared memory, */
+/* A near tile, in shared memory. */
 struct near_tile {
-  typedef int number; /* of a block of the tile */
   const karst_ilu_step *step;
   const karst_index *halo, *wait;
   const unsigned short *order, *local;
   const double *value;
 };
-
-/* or in global memory. */
-struct far_tile {
-  typedef int64_t number;
-  const karst_ilu_step *step;
-  const karst_index *wait, *wide;
-  const unsigned short *order;
-  const double *value;
-  const double *out;
-  int rows;
-};
-
-/* The neighbour of block n, and component c of it. */
-__device__ __forceinline__ int neighbour_of(const near_tile &from, int n) { return from.local[n]; }
-__device__ __forceinline__ karst_index neighbour_of(const far_tile &from, int64_t n) { return from.wide[n]; }
-
-template <int B> __device__ __forceinline__ double component(const near_tile &, const double *x, int at, int c)
-{
-  return x[at * B + c];
-}
-
-template <int B>
-__device__ __forceinline__ double component(const far_tile &from, const double *x, karst_index at, int c)
-{
-  if (at < 0) return 0;
-  return at < from.rows ? x[at * B + c] : __ldcg(from.out + (int64_t)(at - from.rows) * B + c);
-}
 
 /* x = D^-1 x for the block rows of the tile. */
 template <int B> __device__ __forceinline__ void divide_by_pivots(const double *inverse, int rows, double *x)
@@ -148,24 +120,22 @@ enum { AHEAD = 3 };
 
 /* A lane's part of a step: a scalar row, or a share of its blocks. All lanes run through a step alike; those without a
  * row take another lane's row. */
-template <int B, typename place> struct share {
-  typedef typename place::number number;
+template <int B> struct share {
   bool first;        /* the lane stores the row */
   int shift;         /* 2^shift lanes share a row */
   int rounds;        /* how many of its blocks a lane takes, missing ones included */
   int length;        /* blocks of the row from the lane's first on */
   int column, apart; /* how far the columns of a block are apart, and the lane's blocks */
   int mine;          /* the row's place in x */
-  number n;          /* the first block */
+  int n;             /* the first block */
   const double *value;
-  decltype(neighbour_of(place(), number())) neighbour[AHEAD];
+  int neighbour[AHEAD];
 };
 
 /* If SHARE, several lanes share the blocks of a row if there are enough lanes. */
-template <int B, bool SHARE, typename place>
-__device__ __forceinline__ void prepare(const place &from, const karst_ilu_step &step, int count, share<B, place> &my)
+template <int B, bool SHARE>
+__device__ __forceinline__ void prepare(const near_tile &from, const karst_ilu_step &step, int count, share<B> &my)
 {
-  typedef typename place::number number;
   const int lane = (int)threadIdx.x % 32;
   my.shift = SHARE ? min(max(__clz(count * B - 1) - 27, 0), (int)MOST_SHIFT) : 0;
   const int part = SHARE ? lane >> (5 - my.shift) : 0, of = SHARE ? lane & ((32 >> my.shift) - 1) : lane;
@@ -176,19 +146,18 @@ __device__ __forceinline__ void prepare(const place &from, const karst_ilu_step 
   my.column = count * B;
   my.apart = count << my.shift;
   my.mine = from.order[step.first + q] * B + r;
-  my.n = (number)step.block + part * count;
+  my.n = (int)step.block + part * count;
   my.value = from.value + my.n * (B * B) + q * B + r;
   my.n += q;
 #pragma unroll
   for (int k = 0; k < AHEAD; k++)
-    if (k < my.rounds && (!SHARE || k << my.shift < my.length))
-      my.neighbour[k] = neighbour_of(from, my.n + k * my.apart);
+    if (k < my.rounds && (!SHARE || k << my.shift < my.length)) my.neighbour[k] = from.local[my.n + k * my.apart];
 }
 
-template <int B, bool SHARE, typename place>
-__device__ __forceinline__ double sum_of(const place &from, const share<B, place> &my, const double *x)
+template <int B, bool SHARE>
+__device__ __forceinline__ double sum_of(const near_tile &from, const share<B> &my, const double *x)
 {
-  typename place::number n = my.n;
+  int n = my.n;
   const double *value = my.value;
   double sum = 0;
 #pragma unroll
@@ -196,25 +165,24 @@ __device__ __forceinline__ double sum_of(const place &from, const share<B, place
     if (k >= my.rounds) break;
     if (SHARE && k << my.shift >= my.length) continue;
 #pragma unroll
-    for (int c = 0; c < B; c++) sum += value[c * my.column] * component<B>(from, x, my.neighbour[k], c);
+    for (int c = 0; c < B; c++) sum += value[c * my.column] * x[my.neighbour[k] * B + c];
   }
   n += AHEAD * my.apart;
 #pragma unroll 2
   for (int k = AHEAD; k < my.rounds; k++, n += my.apart, value += my.apart * (B * B)) {
     if (SHARE && k << my.shift >= my.length) continue;
-    const auto at = neighbour_of(from, n);
+    const int at = from.local[n];
 #pragma unroll
-    for (int c = 0; c < B; c++) sum += value[c * my.column] * component<B>(from, x, at, c);
+    for (int c = 0; c < B; c++) sum += value[c * my.column] * x[at * B + c];
   }
   return sum;
 }
 
 /* Takes all steps. Data that do not depend on a step are fetched during the one before it. */
-template <int B, bool SHARE, typename place>
-__device__ __forceinline__ void take_steps(const place &from, int steps, double *x)
+template <int B, bool SHARE> __device__ __forceinline__ void take_steps(const near_tile &from, int steps, double *x)
 {
   karst_ilu_step next = from.step[1];
-  share<B, place> now, after;
+  share<B> now, after;
   prepare<B, SHARE>(from, from.step[0], next.first, now);
   for (int s = 0; s < steps; s++) {
     if (s + 1 < steps) {

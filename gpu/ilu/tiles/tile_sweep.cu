@@ -11,11 +11,12 @@
  * the lowest one that is not done can always go on. A tile that is done stores the number of the solve, which grows
  * from solve to solve.
  *
- * A tile that does not fit into shared memory is solved with its record and values in global memory.
+ * A row that does not fit into shared memory is a far tile, whose record and values stay in global memory.
  *
  * The values are those of the two triangles (ilu_cuda.h) in another order. A factorization by tiles (tile_factor.cu)
  * stores them so; after another one they are copied (tile_copy.cu). */
 #include "gpu/launch.h"
+#include "gpu/ilu/sweeps/sweep_parts.h"
 #include "gpu/ilu/tiles/tile_steps.h"
 
 namespace
@@ -74,24 +75,33 @@ __device__ __forceinline__ void solve_near(const solve_arguments &s, const karst
   take_steps<B, SHARE>(from, tile.steps, x);
 }
 
+/* The same for a far tile, a single row: its blocks are shared by groups of B lanes. */
 template <int B, bool upper>
 __device__ __noinline__ void solve_far(const solve_arguments &s, const karst_ilu_tile &tile, const unsigned *done,
-                                       double *out, double *x)
+                                       const double *out, double *x)
 {
+  constexpr int R = 32 / B;
   const side &my = upper ? s.upper : s.lower;
   const karst_ilu_record at = karst_ilu_record_of(tile);
   const char *record = my.record + tile.record * 16;
-  const far_tile from = {(const karst_ilu_step *)record,
-                         (const karst_index *)(record + at.wait),
-                         (const karst_index *)(record + at.wide),
-                         (const unsigned short *)(record + at.order),
-                         my.value + tile.value * (B * B),
-                         out,
-                         tile.rows};
-  await_tiles(tile.waits, from.wait, done, s.solve);
+  const karst_ilu_step step = *(const karst_ilu_step *)record;
+  const karst_index *wide = (const karst_index *)(record + at.wide) + step.block;
+  const double *inverse = my.value + tile.value * (B * B), *value = inverse + step.block * (B * B);
+  const int lane = (int)threadIdx.x % 32, r = lane % B;
+  await_tiles(tile.waits, (const karst_index *)(record + at.wait), done, s.solve);
   await_fetches();
-  if (upper) divide_by_pivots<B>(from.value, tile.rows, x);
-  take_steps<B, true>(from, tile.steps, x);
+  if (upper) divide_by_pivots<B>(inverse, 1, x);
+  double sum = 0;
+#pragma unroll 4
+  for (int e = lane < R * B ? lane / B : step.length; e < step.length; e += R) {
+    const double *from = out + (int64_t)wide[e] * B;
+#pragma unroll
+    for (int c = 0; c < B; c++) sum += value[((int64_t)e * B + c) * B + r] * __ldcg(from + c);
+  }
+  __syncwarp();
+  sum = sum_of_groups<B>(sum);
+  if (lane < B) x[r] -= sum;
+  __syncwarp();
 }
 
 /* Solves a tile of one triangle. memory: shared. */
@@ -164,34 +174,80 @@ struct tiles_work {
   unsigned solves; /* so far */
 };
 
-karst_status analyse_side(karst_context *context, int64_t *shared, karst_ilu_tiling_cuda *tiling,
-                          karst_ilu_tiled *tiled, int64_t *bytes)
+/* A triangle whose tiles are measured. */
+struct measured_side {
+  karst_ilu_tiling_cuda tiling;
+  karst_ilu_halos_cuda halos;
+  karst_ilu_measured_cuda found;
+};
+
+karst_status measure_side(karst_context *context, const karst_ilu_tiles_cuda &tiles, measured_side *side)
 {
-  karst_ilu_halos_cuda halos = {};
-  tiling->order = NULL;
-  tiling->level = NULL;
-  karst_status status = karst_ilu_order_tiles_cuda(context, tiling);
-  if (!status) status = karst_ilu_find_halos_cuda(context, tiling, &halos);
-  if (!status) status = karst_ilu_make_tiled_cuda(context, tiling, &halos, shared, tiled, bytes);
-  karst_ilu_release_halos_cuda(context, &halos);
-  karst_cuda_work_release(context, tiling->order, tiling->level);
-  return status;
+  side->tiling.tiles = tiles;
+  karst_status status = karst_ilu_order_tiles_cuda(context, &side->tiling);
+  if (!status) status = karst_ilu_find_halos_cuda(context, &side->tiling, &side->halos);
+  return status ? status : karst_ilu_measure_tiles_cuda(context, &side->tiling, &side->halos, &side->found);
 }
 
-karst_status analyse_sides(karst_context *context, const karst_ilu_pattern_cuda *pattern,
-                           const karst_ilu_tiles_cuda *tiles, int limit, karst_ilu_analysis *analysis,
-                           tiles_state *state)
+void release_side(karst_context *context, measured_side *side)
 {
-  int64_t lower_shared = limit, upper_shared = limit;
-  karst_ilu_tiling_cuda lower = {analysis->block_size,  false,  analysis->rows, pattern->lower_start,
-                                 pattern->lower_column, *tiles, NULL,           NULL};
-  karst_ilu_tiling_cuda upper = {analysis->block_size,  true,   analysis->rows, pattern->upper_start,
-                                 pattern->upper_column, *tiles, NULL,           NULL};
+  karst_ilu_release_measured_cuda(context, &side->found);
+  karst_ilu_release_halos_cuda(context, &side->halos);
+  karst_cuda_work_release(context, side->tiling.order, side->tiling.level);
+  side->halos = {};
+  side->tiling.order = NULL;
+  side->tiling.level = NULL;
+}
+
+/* Returns the bytes of shared memory for a tile: what the largest takes, but no more than twice the mean, because the
+ * waits of a tile are hidden by other tiles at work. */
+int64_t choose_shared(int b, karst_index tiles, const karst_ilu_tile *tile, int64_t limit)
+{
+  int64_t sum = 0, largest = 0;
+  for (karst_index n = 0; n < tiles; n++) {
+    const int64_t bytes = karst_ilu_tile_bytes(tile[n], b);
+    sum += bytes / tiles + 1;
+    if (bytes > largest) largest = bytes;
+  }
+  const int64_t shared = largest < 2 * sum ? largest : 2 * sum;
+  return (shared < limit ? shared : limit) / 16 * 16;
+}
+
+/* Measures the tiles of both triangles, and cuts those that take too much shared memory until none is left. */
+karst_status measure_sides(karst_context *context, int limit, karst_ilu_tiles_cuda *tiles, measured_side *lower,
+                           measured_side *upper, int *shared)
+{
+  const int b = lower->tiling.block_size;
+  *shared = 0;
+  for (bool cut = true; cut;) {
+    release_side(context, lower);
+    release_side(context, upper);
+    karst_status status = measure_side(context, *tiles, lower);
+    if (!status) status = measure_side(context, *tiles, upper);
+    if (status) return status;
+    if (*shared == 0) {
+      const int64_t below = choose_shared(b, tiles->count, lower->found.host_tile, limit);
+      const int64_t above = choose_shared(b, tiles->count, upper->found.host_tile, limit);
+      *shared = (int)(below > above ? below : above);
+    }
+    status = karst_ilu_cut_tiles_cuda(context, b, *shared, lower->found.host_tile, upper->found.host_tile, tiles, &cut);
+    if (status) return status;
+  }
+  return KARST_SUCCESS;
+}
+
+karst_status analyse_sides(karst_context *context, int limit, karst_ilu_tiles_cuda *tiles, measured_side *lower,
+                           measured_side *upper, karst_ilu_analysis *analysis, tiles_state *state)
+{
+  int64_t *bytes = &analysis->plan_memory;
+  karst_status status = measure_sides(context, limit, tiles, lower, upper, &state->shared);
+  if (status) return status;
   state->tiled.tiles = tiles->count;
-  karst_status status = analyse_side(context, &lower_shared, &lower, &state->tiled.lower, &analysis->plan_memory);
-  if (!status) status = analyse_side(context, &upper_shared, &upper, &state->tiled.upper, &analysis->plan_memory);
-  state->shared = (int)(lower_shared > upper_shared ? lower_shared : upper_shared);
-  return status;
+  status = karst_ilu_make_tiled_cuda(context, &lower->tiling, &lower->halos, &lower->found, state->shared,
+                                     &state->tiled.lower, bytes);
+  if (status) return status;
+  return karst_ilu_make_tiled_cuda(context, &upper->tiling, &upper->halos, &upper->found, state->shared,
+                                   &state->tiled.upper, bytes);
 }
 
 /* The warps of a thread block: several if a warp needs little shared memory, because a multiprocessor holds only 32
@@ -204,25 +260,30 @@ int choose_warps(int shared)
 
 karst_status analyse_tiles(karst_context *context, const karst_ilu_pattern_cuda *pattern, karst_ilu_analysis *analysis)
 {
-  enum { LONG = 8 }; /* neighbours of a row on average, in both triangles */
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
+  const int room = karst_ilu_tile_room(context), limit = room < MOST_SHARED ? room : (int)MOST_SHARED;
+  const int b = analysis->block_size;
+  const bool share = karst_tile_rows_are_long(analysis->rows, analysis->lower_blocks + analysis->upper_blocks);
+  measured_side lower = {
+      {b, false, share, analysis->rows, pattern->lower_start, pattern->lower_column, {}, NULL, NULL}};
+  measured_side upper = {{b, true, share, analysis->rows, pattern->upper_start, pattern->upper_column, {}, NULL, NULL}};
   karst_ilu_tiles_cuda tiles = {};
   tiles_state *state;
-  const int room = karst_ilu_tile_room(context), limit = room < MOST_SHARED ? room : (int)MOST_SHARED;
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, what);
   if (status) return status;
   plan->sweep_state = state;
-  state->share = analysis->lower_blocks + analysis->upper_blocks > LONG * (int64_t)analysis->rows;
-  status = karst_ilu_cut_tiles_cuda(context, analysis, &tiles);
-  if (!status) status = analyse_sides(context, pattern, &tiles, limit, analysis, state);
+  state->share = share;
+  status = karst_ilu_join_tiles_cuda(context, analysis, &tiles);
+  if (!status) status = analyse_sides(context, limit, &tiles, &lower, &upper, analysis, state);
+  release_side(context, &lower);
+  release_side(context, &upper);
   karst_cuda_work_release(context, tiles.start, tiles.owner);
   if (status) return status;
   state->warps = choose_warps(state->shared);
   /* The limit belongs to the kernel, so it is the same for every plan. */
-  return karst_cuda_status(context,
-                           cudaFuncSetAttribute(kernel_for(plan->block_size, state->share),
-                                                cudaFuncAttributeMaxDynamicSharedMemorySize, limit),
-                           "the sweeps by tiles");
+  return karst_cuda_status(
+      context, cudaFuncSetAttribute(kernel_for(b, share), cudaFuncAttributeMaxDynamicSharedMemorySize, limit),
+      "the sweeps by tiles");
 }
 
 void forget_tiles(karst_context *context, karst_ilu_cuda *plan)

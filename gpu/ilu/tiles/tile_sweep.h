@@ -14,18 +14,21 @@
  *     step   [steps + 1] karst_ilu_step, the last one where the next would begin
  *     halo   [halos] karst_index, rows of other tiles, ascending
  *     wait   [waits] karst_index, the numbers of their tiles, ascending
- *     wide   [blocks] karst_index, only of a far tile
+ *     wide   [blocks] karst_index, the neighbours of a far tile
  *     order  [rows] unsigned short, the rows in the order of the steps, counted from the tile's first
  *     local  [blocks] unsigned short, only of a near tile
  *
  * In shared memory a near tile has its part of x, then that of its halo, then a block of zeros; local says which of
- * these is the neighbour of each block. The values or the halo of a far tile do not fit there. It has only its part of
- * x; wide is the neighbour's row in the tile, or rows plus its number in another tile, or -1 for padding. The blocks of
- * D^-1 need neither. */
+ * these is the neighbour of each block. The blocks of D^-1 have none. A far tile is a single row whose values or halo do
+ * not fit there; it has only its part of x. All tiles of several rows are near: those that take too much are cut. */
 #ifndef KARST_GPU_ILU_TILES_TILE_SWEEP_H
 #define KARST_GPU_ILU_TILES_TILE_SWEEP_H
 
 #include "gpu/ilu/ilu_cuda.h"
+
+extern "C" {
+#include "lib/backend/sweep_time.h"
+}
 
 typedef struct alignas(16) karst_ilu_step {
   int first;     /* the place in order of its first row */
@@ -42,6 +45,7 @@ typedef struct alignas(16) karst_ilu_tile {
   karst_index number; /* among the tiles in the order of their rows */
   int rows, halos, waits, steps;
   int far;
+  int rounds; /* of all steps (lib/backend/sweep_time.h) */
 } karst_ilu_tile;
 
 /* One triangle by tiles. All in device memory; nothing of it changes once it is made. */
@@ -49,8 +53,9 @@ typedef struct karst_ilu_tiled {
   karst_ilu_tile *tile; /* [tiles] none depends on a later one */
   int4 *record;         /* of all tiles */
   int64_t blocks;
-  karst_index *from; /* [blocks] the number of each block in the triangle; -1: it is zero. NULL: no values are
+  karst_index *from;      /* [blocks] the number of each block in the triangle; -1: it is zero. NULL: no values are
                       * copied from there */
+  double chain, occupied; /* as in karst_sweep_work, of this triangle */
 } karst_ilu_tiled;
 
 /* Both triangles by tiles, which have the same tiles. */
@@ -74,7 +79,7 @@ typedef struct karst_ilu_tiles_cuda {
 /* A triangle whose tiles are under way; device memory. */
 typedef struct karst_ilu_tiling_cuda {
   int block_size;
-  bool upper;
+  bool upper, share; /* share: lanes share rows */
   karst_index rows;
   const karst_index *row_start, *column; /* the strict triangle by rows */
   karst_ilu_tiles_cuda tiles;
@@ -90,7 +95,13 @@ typedef struct karst_ilu_halos_cuda {
   karst_index *number;      /* [count + 1] how many tiles are waited for before each pair */
 } karst_ilu_halos_cuda;
 
-enum { KARST_ILU_TILE_ROWS = 1024 }; /* scalar rows of a tile at most, unless it is a single block row */
+/* The tiles of a triangle before their records are made. */
+typedef struct karst_ilu_measured_cuda {
+  karst_ilu_tile *tile;      /* [tiles] by their numbers */
+  karst_index *wait;         /* the tiles that each waits for, tile after tile */
+  karst_ilu_tile *host_tile; /* copies in host memory */
+  karst_index *host_wait;
+} karst_ilu_measured_cuda;
 
 /* Where the parts of a tile's record begin, in bytes, and how many bytes there are, a multiple of 16. */
 typedef struct karst_ilu_record {
@@ -124,20 +135,27 @@ static inline __host__ __device__ int64_t karst_ilu_tile_bytes(const karst_ilu_t
   return tile.far ? x : x + karst_ilu_record_of(tile).bytes + tile.blocks * b * b * (int64_t)sizeof(double);
 }
 
-/* tile_order.cu: the tiles of the kernels, from those of the analysis; then the rows in the order of the steps. After a
+/* tile_order.cu: the tiles of the kernels, from those of the analysis; those of several rows that take more than shared
+ * bytes in a triangle are cut, and *cut says whether there were any; then the rows in the order of the steps. After a
  * failure the caller releases what they have made. */
-karst_status karst_ilu_cut_tiles_cuda(karst_context *context, const karst_ilu_analysis *analysis,
-                                      karst_ilu_tiles_cuda *tiles);
+karst_status karst_ilu_join_tiles_cuda(karst_context *context, const karst_ilu_analysis *analysis,
+                                       karst_ilu_tiles_cuda *tiles);
+karst_status karst_ilu_cut_tiles_cuda(karst_context *context, int b, int64_t shared, const karst_ilu_tile *lower,
+                                      const karst_ilu_tile *upper, karst_ilu_tiles_cuda *tiles, bool *cut);
 karst_status karst_ilu_order_tiles_cuda(karst_context *context, karst_ilu_tiling_cuda *tiling);
 /* tile_halo.cu; the second function releases what the first has made, also after a failure. */
 karst_status karst_ilu_find_halos_cuda(karst_context *context, const karst_ilu_tiling_cuda *tiling,
                                        karst_ilu_halos_cuda *halos);
 void karst_ilu_release_halos_cuda(karst_context *context, karst_ilu_halos_cuda *halos);
-/* tile_record.cu: the triangle by tiles, which takes at most *shared bytes of shared memory for a tile; *shared is
- * reduced if fewer suffice. *bytes counts the memory. The second function releases it, also after a failure. */
+/* tile_record.cu: measures the tiles; makes the triangle by tiles, those of more than shared bytes of shared memory far.
+ * *bytes counts the memory. The other functions release what they have made, also after a
+ * failure. */
+karst_status karst_ilu_measure_tiles_cuda(karst_context *context, const karst_ilu_tiling_cuda *tiling,
+                                          const karst_ilu_halos_cuda *halos, karst_ilu_measured_cuda *measured);
 karst_status karst_ilu_make_tiled_cuda(karst_context *context, const karst_ilu_tiling_cuda *tiling,
-                                       const karst_ilu_halos_cuda *halos, int64_t *shared, karst_ilu_tiled *tiled,
-                                       int64_t *bytes);
+                                       const karst_ilu_halos_cuda *halos, const karst_ilu_measured_cuda *measured,
+                                       int64_t shared, karst_ilu_tiled *tiled, int64_t *bytes);
+void karst_ilu_release_measured_cuda(karst_context *context, karst_ilu_measured_cuda *measured);
 void karst_ilu_release_tiled_cuda(karst_context *context, karst_ilu_tiled *tiled);
 
 /* tile_sweep.cu: the bytes of shared memory that a block of threads may request, less some for what its kernel has
