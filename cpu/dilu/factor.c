@@ -6,7 +6,7 @@
  * blocks contribute, and S is neither computed nor read. */
 #include "cpu/dilu/dilu_cpu.h"
 
-#include "lib/backend/dense.h"
+#include "cpu/round.h"
 
 /* The work space of a thread that makes rows. */
 struct room {
@@ -86,6 +86,18 @@ KARST_INLINE void sum_row(int b, const karst_matrix *A, karst_index i, karst_ind
     for (int64_t v = 0; v < bb; v++) row_sum[v] += A->value[e * bb + v];
 }
 
+/* Rounds D_i^-1 and the other blocks of row i for sweeps in float. */
+KARST_INLINE void round_row(int b, const karst_matrix *A, const karst_dilu *dilu, karst_index i, karst_index diagonal,
+                            karst_thread_outcome *f)
+{
+  const int64_t bb = (int64_t)b * b, start = A->row_start[i] * bb, end = A->row_start[i + 1] * bb;
+  const int64_t lower = diagonal * bb - start, upper = start + lower + bb;
+  const bool E = karst_round_values(lower, A->value + start, dilu->value_float + start);
+  const bool F = karst_round_values(end - upper, A->value + upper, dilu->value_float + upper);
+  const bool inverse = karst_round_inverse(b, dilu->inverse + i * bb, dilu->inverse_float + i * bb);
+  if (!E || !F || !inverse) karst_thread_report(f, KARST_OUT_OF_RANGE, i);
+}
+
 typedef void dilu_rows_function(const karst_matrix *A, karst_dilu *dilu, karst_index first, karst_index last,
                                 double shift, double modified, int thread, karst_thread_outcome *f);
 
@@ -101,6 +113,7 @@ KARST_INLINE void factor_rows(int b, const karst_matrix *A, karst_dilu *dilu, ka
     invert_pivot(b, A, i, diagonal, shift, room, dilu->inverse + i * bb, f);
     if (modified != 0) sum_row(b, A, i, diagonal, row_sum + i * bb);
     if (!is_finite(b, A, i, diagonal)) karst_thread_report(f, KARST_NOT_FINITE, i);
+    if (dilu->analysis->single) round_row(b, A, dilu, i, diagonal, f);
   }
 }
 

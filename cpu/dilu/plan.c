@@ -28,6 +28,7 @@ static karst_status analyse(karst_context *context, const karst_matrix *A, karst
   karst_dilu_runs *runs;
   analysis->rows = rows;
   analysis->block_size = A->block_size;
+  analysis->blocks = karst_matrix_blocks(A);
   karst_status status = karst_allocate_zero(context, &runs, 1, sizeof *runs, "DILU");
   if (status) return status;
   analysis->plan = runs;
@@ -62,13 +63,16 @@ static karst_status plan(karst_context *context, karst_dilu *dilu)
   const karst_dilu_analysis *analysis = dilu->analysis;
   const int64_t b = analysis->block_size, threads = karst_dilu_runs_of(dilu)->threads;
   const int64_t blocks = b * b * analysis->rows, room = threads * (4 * b * b + 2 * b);
-  const int64_t sums = dilu->analysis->modified ? blocks : 0;
+  const int64_t sums = analysis->modified ? blocks : 0, copies = analysis->single ? b * b * analysis->blocks : 0;
   karst_dilu_work *work;
   karst_status status = karst_allocate_zero(context, &work, 1, sizeof *work, "DILU");
   if (status) return status;
   dilu->plan = work;
   dilu->plan_memory = (blocks + sums + room) * (int64_t)sizeof(double) + threads * b * (int64_t)sizeof(int);
   status = karst_device_doubles(context, blocks, "the inverse blocks of DILU", &dilu->inverse);
+  if (!status && copies > 0) status = karst_device_floats(context, copies, "DILU in float", &dilu->value_float);
+  if (!status && copies > 0) status = karst_device_floats(context, blocks, "DILU in float", &dilu->inverse_float);
+  if (copies > 0) dilu->plan_memory += (copies + blocks) * (int64_t)sizeof(float);
   if (!status && sums > 0) status = karst_device_doubles(context, sums, "the row sums of DILU", &work->row_sum);
   if (!status) status = karst_allocate(context, &work->room, room, sizeof *work->room, "DILU");
   if (!status) status = karst_allocate(context, &work->pivot, threads * b, sizeof *work->pivot, "DILU");
@@ -79,6 +83,8 @@ static void plan_destroy(karst_context *context, karst_dilu *dilu)
 {
   karst_dilu_work *work = dilu->plan;
   context->backend->release(context, dilu->inverse);
+  context->backend->release(context, dilu->value_float);
+  context->backend->release(context, dilu->inverse_float);
   if (!work) return;
   context->backend->release(context, work->row_sum);
   karst_release(context, work->room);

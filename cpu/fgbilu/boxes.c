@@ -135,7 +135,10 @@ karst_fgbilu_pass karst_fgbilu_begin(const karst_matrix *A, const karst_fgbilu *
                              .block_size = A->block_size,
                              .stride = {-layer, -cells->size[0], -1, 1, cells->size[0], layer},
                              .pivoting = fgbilu->pivoting,
+                             .value = A->value,
                              .factor = fgbilu->factor,
+                             .value_float = fgbilu->value_float,
+                             .factor_float = fgbilu->factor_float,
                              .exchange = space->exchange};
 }
 

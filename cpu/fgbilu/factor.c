@@ -8,6 +8,7 @@
 #include "cpu/fgbilu/fgbilu_cpu.h"
 
 #include "cpu/fgbilu/diagonal.h"
+#include "cpu/round.h"
 
 static void report_cell(karst_fgbilu_workspace *w, karst_reason reason, karst_index cell)
 {
@@ -64,6 +65,18 @@ KARST_INLINE karst_reason eliminate(int b, bool triangles, const karst_fgbilu_pa
   return reason;
 }
 
+/* Rounds D^-1 and the blocks of A of a row for sweeps in float, all but the diagonal one. Returns false if float cannot
+ * hold them. */
+KARST_INLINE bool round_row(int b, const karst_fgbilu_pass *pass, karst_index row, const double *diagonal)
+{
+  const int64_t bb = (int64_t)b * b;
+  const int64_t start = pass->A->row_start[row] * bb, end = pass->A->row_start[row + 1] * bb,
+                at = diagonal - pass->value;
+  const bool E = karst_round_values(at - start, pass->value + start, pass->value_float + start);
+  const bool F = karst_round_values(end - at - bb, diagonal + bb, pass->value_float + at + bb);
+  return karst_round_inverse(b, pass->factor + row * bb, pass->factor_float + row * bb) && E && F;
+}
+
 KARST_INLINE void factor_line(int b, bool triangles, const karst_fgbilu_pass *pass, karst_index first, karst_index last)
 {
   const karst_structured *cells = pass->cells;
@@ -92,6 +105,7 @@ KARST_INLINE void factor_line(int b, bool triangles, const karst_fgbilu_pass *pa
     double not_finite = 0; /* stays 0 unless an entry of the row is NaN or infinite, even one that D does not use */
     for (const double *entry = value; entry < end; entry++) not_finite += *entry * 0;
     if (not_finite != 0) reason = KARST_NOT_FINITE;
+    if (pass->value_float && !round_row(b, pass, row, diagonal) && reason == KARST_SOUND) reason = KARST_OUT_OF_RANGE;
     if (reason != KARST_SOUND) report_cell(pass->workspace, reason, i);
   }
 }

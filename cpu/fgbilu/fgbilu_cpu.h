@@ -50,7 +50,9 @@ typedef struct karst_fgbilu_pass {
   int block_size;
   karst_index stride[KARST_FACES]; /* from a cell's number to the number of the cell behind each face */
   bool pivoting;
+  const double *value; /* of A */
   double *factor;
+  float *value_float, *factor_float; /* as in karst_fgbilu */
   int *exchange;
   karst_fgbilu_workspace *workspace; /* factorization: this thread's */
   const double *r;                   /* sweeps */

@@ -22,6 +22,8 @@ static karst_status analyse(karst_context *context, const karst_matrix *A, karst
 {
   karst_fgbilu_schedule *schedule;
   karst_status status = choose_style_cpu(context, style, analysis);
+  if (!status && analysis->single && style == KARST_FGBILU_SEQUENTIAL)
+    status = karst_fail(context, KARST_ERROR_OPTION, "fgbilu-style sequential has no factor-precision float");
   if (!status) status = karst_allocate_zero(context, &schedule, 1, sizeof *schedule, "fgbilu");
   if (status) return status;
   analysis->plan = schedule;
@@ -52,6 +54,7 @@ static karst_status plan(karst_context *context, karst_fgbilu *fgbilu)
   const karst_fgbilu_schedule *schedule = fgbilu->analysis->plan;
   const int b = fgbilu->analysis->block_size;
   const int64_t rows = fgbilu->analysis->cells.rows, entries = karst_block_offset(b, rows);
+  const int64_t copies = fgbilu->analysis->single ? karst_block_offset(b, fgbilu->analysis->blocks) : 0;
   karst_fgbilu_space *space;
   karst_status status = karst_allocate_zero(context, &space, 1, sizeof *space, "fgbilu");
   if (status) return status;
@@ -62,8 +65,11 @@ static karst_status plan(karst_context *context, karst_fgbilu *fgbilu)
   if (!status && schedule->triangles)
     status = karst_allocate(context, &space->exchange, b * rows, sizeof *space->exchange, "fgbilu");
   if (!status) status = karst_device_doubles(context, entries, "the diagonal blocks of fgbilu", &fgbilu->factor);
-  fgbilu->plan_memory = (entries + 2 * space->threads * ((int64_t)b * b + b)) * (int64_t)sizeof(double) +
-                        (schedule->triangles ? b * rows * (int64_t)sizeof *space->exchange : 0);
+  if (!status && copies > 0) status = karst_device_floats(context, copies, "fgbilu in float", &fgbilu->value_float);
+  if (!status && copies > 0) status = karst_device_floats(context, entries, "fgbilu in float", &fgbilu->factor_float);
+  fgbilu->plan_memory = (copies > 0 ? copies + entries : 0) * (int64_t)sizeof(float);
+  fgbilu->plan_memory += (entries + 2 * space->threads * ((int64_t)b * b + b)) * (int64_t)sizeof(double) +
+                         (schedule->triangles ? b * rows * (int64_t)sizeof *space->exchange : 0);
   return status;
 }
 
@@ -71,6 +77,8 @@ static void plan_destroy(karst_context *context, karst_fgbilu *fgbilu)
 {
   karst_fgbilu_space *space = fgbilu->plan;
   context->backend->release(context, fgbilu->factor);
+  context->backend->release(context, fgbilu->value_float);
+  context->backend->release(context, fgbilu->factor_float);
   if (!space) return;
   for (int t = 0; t < space->threads; t++) {
     karst_release(context, space->workspace[t].block);

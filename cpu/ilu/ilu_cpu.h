@@ -3,6 +3,7 @@
 #define KARST_CPU_ILU_ILU_CPU_H
 
 #include "cpu/pivot.h"
+#include "cpu/round.h"
 #include "cpu/runs.h"
 #include "lib/backend/ilu_kernels.h"
 
@@ -33,6 +34,15 @@ typedef struct karst_ilu_plan {
  * so much longer that the searches cost less. So the products of a pair of rows take no longer than the shorter of
  * both, times a logarithm. A nearly full row costs each row that depends on it no more than the entries of that row. */
 KARST_INLINE bool karst_ilu_searches(karst_index length, karst_index columns) { return length / 16 > columns; }
+
+/* Rounds D_i^-1 and row i of U'. */
+KARST_INLINE void karst_ilu_round_upper(int b, const karst_ilu *ilu, karst_index i, karst_thread_outcome *f)
+{
+  const int64_t bb = (int64_t)b * b, first = ilu->upper_start[i] * bb, count = ilu->upper_start[i + 1] * bb - first;
+  const bool upper = karst_round_values(count, ilu->upper + first, ilu->upper_float + first);
+  const bool inverse = karst_round_inverse(b, ilu->inverse_diagonal + i * bb, ilu->inverse_diagonal_float + i * bb);
+  if (!upper || !inverse) karst_thread_report(f, KARST_OUT_OF_RANGE, i);
+}
 
 /* Makes the work space for rows of at most widest blocks. After a failure the caller destroys the work space. */
 karst_status karst_ilu_workspace_create(karst_context *context, karst_index rows, int b, int64_t widest, int blocks,

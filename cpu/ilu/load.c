@@ -41,10 +41,11 @@ KARST_INLINE void load_rows(int b, const double *A, const double *value, karst_i
     const double *entry = value + ((int64_t)ilu->lower_start[i] + i + ilu->upper_start[i]) * bb;
     double *to = ilu->lower + ilu->lower_start[i] * bb, *inverse = ilu->inverse_diagonal + i * bb;
     double not_finite = 0; /* stays 0 unless an entry is NaN or infinite */
-    for (int64_t v = 0; v < lower * bb; v++) {
-      to[v] = *entry++;
-      not_finite += to[v] * 0;
-    }
+    for (int64_t v = 0; v < lower * bb; v++) not_finite += entry[v] * 0;
+    for (int64_t v = 0; v < lower * bb && !ilu->single; v++) to[v] = entry[v];
+    if (ilu->single && !karst_round_values(lower * bb, entry, ilu->lower_float + ilu->lower_start[i] * bb))
+      karst_thread_report(f, KARST_OUT_OF_RANGE, i);
+    entry += lower * bb;
     measure_pivot(b, A, value, ilu, i, entry, w->block, w->block + bb);
     karst_reason reason = karst_block_inverse(b, entry, w->block + bb, inverse, w->block + 2 * bb, w->pivot);
     entry += bb;
@@ -55,6 +56,7 @@ KARST_INLINE void load_rows(int b, const double *A, const double *value, karst_i
     }
     if (reason != KARST_SOUND || not_finite != 0)
       karst_thread_report(f, reason != KARST_SOUND ? reason : KARST_NOT_FINITE, i);
+    if (ilu->single) karst_ilu_round_upper(b, ilu, i, f);
   }
 }
 

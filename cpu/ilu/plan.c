@@ -45,11 +45,18 @@ static karst_status make_values(karst_context *context, karst_ilu *ilu)
 {
   int64_t bb = (int64_t)ilu->block_size * ilu->block_size;
   int64_t lower = bb * ilu->lower_start[ilu->rows], upper = bb * ilu->upper_start[ilu->rows], diagonal = bb * ilu->rows;
-  karst_status status = karst_device_doubles(context, lower, "the lower factor", &ilu->lower);
-  if (!status) status = karst_device_doubles(context, upper, "the upper factor", &ilu->upper);
+  karst_status status = karst_device_doubles(context, upper, "the upper factor", &ilu->upper);
   if (!status) status = karst_device_doubles(context, diagonal, "the factor's diagonal", &ilu->inverse_diagonal);
-  ilu->plan_memory += (lower + upper + diagonal) * (int64_t)sizeof(double);
-  return status;
+  ilu->plan_memory += (upper + diagonal) * (int64_t)sizeof(double);
+  if (!ilu->single) {
+    ilu->plan_memory += lower * (int64_t)sizeof(double);
+    return status ? status : karst_device_doubles(context, lower, "the lower factor", &ilu->lower);
+  }
+  ilu->plan_memory += (lower + upper + diagonal) * (int64_t)sizeof(float);
+  if (!status) status = karst_device_floats(context, lower, "the lower factor", &ilu->lower_float);
+  if (!status) status = karst_device_floats(context, upper, "the upper factor", &ilu->upper_float);
+  return status ? status
+                : karst_device_floats(context, diagonal, "the factor's diagonal", &ilu->inverse_diagonal_float);
 }
 
 /* For the report alone: threads work on longer runs of rows than level sets have. */
@@ -142,6 +149,9 @@ void karst_ilu_plan_destroy_cpu(karst_context *context, karst_ilu *ilu)
   context->backend->release(context, ilu->lower);
   context->backend->release(context, ilu->upper);
   context->backend->release(context, ilu->inverse_diagonal);
+  context->backend->release(context, ilu->lower_float);
+  context->backend->release(context, ilu->upper_float);
+  context->backend->release(context, ilu->inverse_diagonal_float);
   if (!made) return;
   for (int t = 0; t < made->threads && made->workspace; t++) karst_ilu_workspace_destroy(context, &made->workspace[t]);
   karst_release(context, made->workspace);

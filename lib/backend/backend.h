@@ -173,5 +173,6 @@ void karst_release_placed(karst_context *context, void *host, void *placed);
 
 /* Takes count scalars of device memory; a count of 0 counts as 1. */
 karst_status karst_device_doubles(karst_context *context, int64_t count, const char *what, double **memory);
+karst_status karst_device_floats(karst_context *context, int64_t count, const char *what, float **memory);
 
 #endif

@@ -31,26 +31,28 @@
 #define KARST_ROLLED _Pragma("GCC unroll 1")
 #endif
 
-/* y -= a x */
-KARST_INLINE void karst_block_subtract_product(int b, const double *restrict a, const double *restrict x,
-                                               double *restrict y)
-{
-  KARST_UNROLL
-  for (int c = 0; c < b; c++) {
-    KARST_UNROLL
-    for (int r = 0; r < b; r++) y[r] -= a[c * b + r] * x[c];
-  }
-}
+/* Rounds a value of a factor to float. What float holds with fewer digits becomes 0, because processors take long for
+ * it. */
+KARST_INLINE float karst_round(double x) { return fabs(x) < (double)FLT_MIN ? 0 : (float)x; }
 
-/* y += a x */
-KARST_INLINE void karst_block_add_product(int b, const double *restrict a, const double *restrict x, double *restrict y)
-{
-  KARST_UNROLL
-  for (int c = 0; c < b; c++) {
-    KARST_UNROLL
-    for (int r = 0; r < b; r++) y[r] += a[c * b + r] * x[c];
+/* Whether a number is finite, and too large for float. */
+KARST_INLINE bool karst_overflows(double x) { return fabs(x) > (double)FLT_MAX && fabs(x) <= DBL_MAX; }
+
+/* y -= a x, and y += a x, for a block of type T */
+#define KARST_BLOCK_PRODUCT(NAME, T, PLUS)                                                                             \
+  KARST_INLINE void NAME(int b, const T *restrict a, const double *restrict x, double *restrict y)                     \
+  {                                                                                                                    \
+    KARST_UNROLL                                                                                                       \
+    for (int c = 0; c < b; c++) {                                                                                      \
+      KARST_UNROLL                                                                                                     \
+      for (int r = 0; r < b; r++) y[r] PLUS(double) a[c * b + r] * x[c];                                               \
+    }                                                                                                                  \
   }
-}
+KARST_BLOCK_PRODUCT(karst_block_subtract_product, double, -=)
+KARST_BLOCK_PRODUCT(karst_block_add_product, double, +=)
+KARST_BLOCK_PRODUCT(karst_block_subtract_product_float, float, -=)
+KARST_BLOCK_PRODUCT(karst_block_add_product_float, float, +=)
+#undef KARST_BLOCK_PRODUCT
 
 /* c = x y for blocks; c overlaps neither. */
 KARST_INLINE void karst_block_multiply(int b, const double *restrict x, const double *restrict y, double *restrict c)

@@ -12,7 +12,9 @@ typedef struct karst_dilu_analysis {
   int block_size;
   karst_index levels_lower; /* number of level sets of each triangle */
   karst_index levels_upper;
+  int64_t blocks;      /* of A */
   bool modified;       /* set before analyse: the factorizations use an R other than 0 */
+  bool single;         /* set before analyse: the solves read E, F and D^-1 rounded to float, from copies */
   bool by_tiles;       /* set by analyse: the sweeps use tiles */
   void *plan;          /* the backend's schedules */
   int64_t plan_memory; /* its bytes */
@@ -21,9 +23,11 @@ typedef struct karst_dilu_analysis {
 /* The factorization: one block per row. The analysis outlives it. */
 typedef struct karst_dilu {
   const karst_dilu_analysis *analysis;
-  double *inverse;     /* [at least b*b*rows] D^-1 in an order of the backend's own, device memory; NULL: in plan */
-  void *plan;          /* the backend's work space */
-  int64_t plan_memory; /* bytes of it and of the inverse blocks */
+  double *inverse;      /* [at least b*b*rows] D^-1 in an order of the backend's own, device memory; NULL: in plan */
+  float *value_float;   /* [b*b*blocks] E and F rounded, in the places that they have in A, and */
+  float *inverse_float; /* [as inverse] D^-1, for solves in float; else NULL, or in plan */
+  void *plan;           /* the backend's work space */
+  int64_t plan_memory;  /* bytes of it, of the inverse blocks and the copies */
 } karst_dilu;
 
 struct karst_dilu_kernels {
@@ -39,7 +43,8 @@ struct karst_dilu_kernels {
    * the other, dropped products to the diagonal; shift is that of the ILU kernels. Waits for the device. */
   karst_status (*factor)(karst_context *context, const karst_matrix *A, double shift, double modified, karst_dilu *dilu,
                          karst_factor_outcome *outcome);
-  /* z = M^-1 r, M = (D + E) D^-1 (D + F) with E and F of A, with the factored values. r and z do not overlap. */
+  /* z = M^-1 r, M = (D + E) D^-1 (D + F) with E and F of A, with the factored values, or with the copies in float. r
+   * and z do not overlap. */
   void (*solve)(karst_context *context, const karst_matrix *A, const karst_dilu *dilu, const double *r, double *z);
 };
 

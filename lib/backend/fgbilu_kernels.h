@@ -40,6 +40,8 @@ KARST_INLINE int karst_place(uint32_t place, int face)
 typedef struct karst_fgbilu_analysis {
   karst_structured cells; /* the caller's, host memory */
   int block_size;
+  int64_t blocks;          /* of A */
+  bool single;             /* set before analyse: the solves read E, F and D^-1 rounded to float, from copies */
   karst_index hyperplanes; /* nx + ny + nz - 2 */
   const char *style;       /* the style chosen by analyse: the value style_used */
   void *plan;              /* the backend's schedules */
@@ -51,8 +53,10 @@ typedef struct karst_fgbilu {
   const karst_fgbilu_analysis *analysis;
   bool pivoting;       /* whether the inversion exchanges rows */
   double *factor;      /* [b*b*rows] by block rows, each block column by column as in A, device memory */
+  float *value_float;  /* [b*b*blocks] E and F rounded, in the places that they have in A, and */
+  float *factor_float; /* [b*b*rows] D^-1, device memory, for solves in float; else NULL */
   void *plan;          /* the backend's work space */
-  int64_t plan_memory; /* bytes of it and of the factor */
+  int64_t plan_memory; /* bytes of it, of the factor and the copies */
 } karst_fgbilu;
 
 struct karst_fgbilu_kernels {
@@ -69,7 +73,8 @@ struct karst_fgbilu_kernels {
    * the first bad cell, by cell numbers. */
   karst_status (*factor)(karst_context *context, const karst_matrix *A, karst_fgbilu *fgbilu,
                          karst_factor_outcome *outcome);
-  /* z = M^-1 r with E and F of A, whose values are the factored ones. r and z do not overlap. */
+  /* z = M^-1 r with E and F of A, whose values are the factored ones, or with the copies in float. r and z do not
+   * overlap. */
   void (*solve)(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu, const double *r, double *z);
 };
 

@@ -34,6 +34,7 @@ typedef struct karst_ilu_analysis {
   const karst_tiling *tiling; /* set before analyse, used during it: tiles that sort the rows; NULL: no tiles */
   bool modified;              /* set before analyse: the factorizations use an R other than 0 */
   bool loads;                 /* set before analyse: the factorizations may also be loaded */
+  bool single;                /* set before analyse: the solves read factors that are rounded to float */
   bool diagonal_alone;        /* the products change only the diagonal blocks, for DILU by tiles on a GPU */
   const char *trisolve;       /* the method chosen by analyse: the value trisolve_used */
   bool by_tiles;              /* set by analyse: the sweeps use tiles on a GPU */
@@ -43,7 +44,8 @@ typedef struct karst_ilu_analysis {
 
 /* A factorization L D U' with unit triangles: strictly lower L, the inverse blocks of D, strictly upper U', row by row,
  * columns ascending. The pattern belongs to the analysis, which outlives the factorization. The plan holds the values
- * in its kernels' own order. lower, upper and inverse_diagonal are the CPU's, NULL on a GPU. */
+ * in its kernels' own order. The arrays of values are the CPU's, NULL on a GPU. A factorization for solves in float is
+ * made in double and rounded; lower is then NULL, because no row needs L of another one. */
 typedef struct karst_ilu {
   karst_index rows;
   int block_size;
@@ -54,8 +56,10 @@ typedef struct karst_ilu {
   double *lower;            /* [b*b*lower_start[rows]] */
   double *upper;            /* [b*b*upper_start[rows]] */
   double *inverse_diagonal; /* [b*b*rows] */
-  void *plan;               /* the backend's work space and its data from the analysis */
-  int64_t plan_memory;      /* bytes of the work space and the values */
+  bool single;              /* as in the analysis; lower_float ... are then the rounded factors, else NULL */
+  float *lower_float, *upper_float, *inverse_diagonal_float;
+  void *plan;          /* the backend's work space and its data from the analysis */
+  int64_t plan_memory; /* bytes of the work space and the values */
 } karst_ilu;
 
 /* Returns a factorization on an analysed pattern, without memory of its own. */
@@ -64,6 +68,7 @@ static inline karst_ilu karst_ilu_on(const karst_ilu_analysis *analysis)
   karst_ilu ilu = {0};
   ilu.rows = analysis->rows;
   ilu.block_size = analysis->block_size;
+  ilu.single = analysis->single;
   ilu.lower_start = analysis->lower_start;
   ilu.lower_column = analysis->lower_column;
   ilu.upper_start = analysis->upper_start;
@@ -84,7 +89,8 @@ struct karst_ilu_kernels {
    * plan_destroy also accepts a factorization that is zero. */
   karst_status (*plan)(karst_context *context, const karst_ilu_analysis *analysis, int trisolve_sweeps, karst_ilu *ilu);
   void (*plan_destroy)(karst_context *context, karst_ilu *ilu);
-  /* Computes block ILU on the pattern of ilu, which contains A's. shift > 0 replaces a singular pivot block by the
+  /* Computes block ILU on the pattern of ilu, which contains A's. The reason is KARST_OUT_OF_RANGE for a row whose
+   * factors float cannot hold. shift > 0 replaces a singular pivot block by the
    * identity times shift times the largest entry of its row, or of A if that row is zero. modified, the option's R,
    * adds R times the products outside the pattern to the diagonal block of their row. Waits for the device. */
   karst_status (*factor)(karst_context *context, const karst_matrix *A, double shift, double modified, karst_ilu *ilu,

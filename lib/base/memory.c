@@ -60,14 +60,28 @@ void karst_release(karst_context *context, void *memory)
   if (memory) context->allocator.release(context->allocator.user, memory);
 }
 
+/* Takes count scalars of size bytes each. */
+static karst_status take_scalars(karst_context *context, int64_t count, size_t size, const char *what, void **memory)
+{
+  size_t bytes;
+  *memory = NULL;
+  if (count < 0 || __builtin_mul_overflow((size_t)(count ? count : 1), size, &bytes) || bytes > PTRDIFF_MAX)
+    return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: %s needs %lld scalars", what, (long long)count);
+  return context->backend->allocate(context, bytes, what, memory);
+}
+
 karst_status karst_device_doubles(karst_context *context, int64_t count, const char *what, double **memory)
 {
   void *block = NULL;
-  size_t bytes;
-  *memory = NULL;
-  if (count < 0 || __builtin_mul_overflow((size_t)(count ? count : 1), sizeof(double), &bytes) || bytes > PTRDIFF_MAX)
-    return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: %s needs %lld scalars", what, (long long)count);
-  karst_status status = context->backend->allocate(context, bytes, what, &block);
+  const karst_status status = take_scalars(context, count, sizeof **memory, what, &block);
+  *memory = block;
+  return status;
+}
+
+karst_status karst_device_floats(karst_context *context, int64_t count, const char *what, float **memory)
+{
+  void *block = NULL;
+  const karst_status status = take_scalars(context, count, sizeof **memory, what, &block);
   *memory = block;
   return status;
 }

@@ -70,7 +70,7 @@ const char *karst_reason_text(karst_reason reason)
   case KARST_SINGULAR_BLOCK:
     return "singular block";
   case KARST_OUT_OF_RANGE:
-    return "out of the range of double precision";
+    return "out of range";
   case KARST_STOPPED:
     return "stopped by the monitor";
   case KARST_DIVERGED:

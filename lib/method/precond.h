@@ -134,7 +134,8 @@ struct karst_precond {
   void *data;            /* the method's own */
   bool varies;           /* set by setup: M^-1 is not the same linear operator in each apply */
   bool calls_registered; /* set by setup: an apply calls a registered method, which may wait or fail */
-  karst_reason reason;   /* after update KARST_SOUND, _SINGULAR_BLOCK, _NOT_FINITE or _INDEFINITE_PRECOND */
+  karst_reason reason;   /* after update KARST_SOUND, _SINGULAR_BLOCK, _NOT_FINITE, _INDEFINITE_PRECOND, or
+                          * _OUT_OF_RANGE: float cannot hold the factors of block_row */
   karst_index block_row;
   char explanation[160];              /* what update adds about its reason, such as a node of the grid; "" if nothing */
   karst_precond_analysis *analysis;   /* from ops->analyse, or given; NULL: no analysis; counted as a holder */
