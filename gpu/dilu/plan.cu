@@ -95,6 +95,11 @@ karst_status make_plan(karst_context *context, karst_dilu_cuda *plan, karst_dilu
   const int64_t all = karst_block_offset(b, (karst_index)karst_dilu_slots(&plan->lower));
   int64_t *bytes = &dilu->plan_memory;
   karst_status status = karst_cuda_take(context, all, "the inverse blocks of DILU", &dilu->inverse, bytes);
+  if (!status && dilu->analysis->single) {
+    const int64_t entries = karst_block_offset(b, dilu->analysis->blocks);
+    status = karst_cuda_take(context, entries, "DILU in float", &dilu->value_float, bytes);
+    if (!status) status = karst_cuda_take(context, all, "DILU in float", &dilu->inverse_float, bytes);
+  }
   if (!status) status = karst_ilu_make_vector_cuda(context, b, "the vectors of DILU", &plan->lower, bytes);
   if (!status) status = karst_ilu_make_vector_cuda(context, b, "the vectors of DILU", &plan->upper, bytes);
   if (!status) status = karst_cuda_take(context, 1, "DILU", &plan->statistics, bytes);
@@ -122,7 +127,7 @@ karst_status try_tiles(karst_context *context, const karst_matrix *A, karst_dilu
 {
   const int b = analysis->block_size;
   bool fits;
-  if (analysis->modified || b > KARST_ILU_SLICE_LARGEST ||
+  if (analysis->modified || analysis->single || b > KARST_ILU_SLICE_LARGEST ||
       !karst_ilu_may_solve_tiles(KARST_TRISOLVE_AUTO, analysis->rows, b, A->tiling))
     return KARST_SUCCESS;
   karst_status status = karst_allocate_zero(context, &plan->tiled, 1, sizeof *plan->tiled, what);
@@ -159,6 +164,7 @@ karst_status karst_dilu_analyse_cuda(karst_context *context, const karst_matrix 
   analysis->plan = plan;
   analysis->rows = A->block_rows;
   analysis->block_size = plan->block_size = A->block_size;
+  analysis->blocks = karst_matrix_blocks(A);
   if (analysis->rows == 0) return KARST_SUCCESS;
   status = try_tiles(context, A, analysis, plan);
   return status || plan->tiled ? status : make_analysis(context, A, analysis, plan);
@@ -193,7 +199,7 @@ void karst_dilu_plan_destroy_cuda(karst_context *context, karst_dilu *dilu)
   if (!plan) return;
   if (plan->tiles) karst_ilu_plan_destroy_cuda(context, plan->tiles);
   karst_release(context, plan->tiles);
-  karst_cuda_release(context, dilu->inverse, plan->lower.x, plan->upper.x, plan->statistics, plan->sum, plan->done,
-                     plan->size);
+  karst_cuda_release(context, dilu->inverse, dilu->value_float, dilu->inverse_float, plan->lower.x, plan->upper.x,
+                     plan->statistics, plan->sum, plan->done, plan->size);
   karst_release(context, plan);
 }

@@ -66,6 +66,7 @@ typedef struct karst_triangle {
   int64_t blocks;      /* group * entries */
   karst_index *column; /* [blocks] the slot of the neighbour; slots for padding and D^-1 */
   double *value;       /* [b*b*blocks] */
+  float *single;       /* [b*b*blocks] the same rounded, for sweeps in float; else NULL */
   double *x;           /* [b*(slots + 1)] the vector of the sweep; the last block is 0, for the padding */
   karst_index *source; /* [blocks] the block of A that starts here, -1 for fill and padding */
   karst_index *list;   /* [blocks + 1] where the products of each block begin in product; NULL by rows */
@@ -80,7 +81,12 @@ typedef struct karst_ilu_statistics_cuda {
                 * zeros; else 0 */
 } karst_ilu_statistics_cuda;
 
-enum karst_ilu_fault { KARST_FAULT_SINGULAR, KARST_FAULT_PIVOT_NOT_FINITE, KARST_FAULT_ROW_NOT_FINITE };
+enum karst_ilu_fault {
+  KARST_FAULT_SINGULAR,
+  KARST_FAULT_PIVOT_NOT_FINITE,
+  KARST_FAULT_ROW_NOT_FINITE,
+  KARST_FAULT_OUT_OF_RANGE
+};
 
 enum { KARST_ILU_SORTED = 64 };
 
@@ -242,6 +248,8 @@ karst_status karst_ilu_start_statistics_cuda(karst_context *context, const karst
                                              karst_ilu_statistics_cuda *statistics);
 karst_status karst_ilu_report_cuda(karst_context *context, const karst_ilu_statistics_cuda *statistics,
                                    karst_factor_outcome *outcome);
+/* round.cu: queues the rounding of new values to float, if the sweeps read them so. */
+void karst_ilu_round_cuda(karst_context *context, const karst_ilu_cuda *plan);
 /* load.cu */
 void karst_ilu_load_cuda(karst_context *context, const double *A, const double *value, const karst_ilu_cuda *plan);
 
@@ -277,6 +285,15 @@ static __device__ __forceinline__ void karst_publish(double *x, double value)
 #else
   asm volatile("st.volatile.global.f64 [%0], %1;" ::"l"(x), "d"(value) : "memory");
 #endif
+}
+
+/* The values of a triangle that a sweep reads, which are of type T. */
+template <typename T> static __device__ __forceinline__ const T *karst_ilu_values(const karst_triangle &t)
+{
+  if constexpr (std::is_same<T, float>::value)
+    return t.single;
+  else
+    return t.value;
 }
 
 /* Element (r, c) of a block. Its number is not negative, which makes division by constants cheaper. */

@@ -113,22 +113,25 @@ karst_status lay_out(karst_context *context, const karst_ilu_levels_cuda *levels
   return status;
 }
 
-/* Makes the values, all 0 (padding stays so), and the vector, absent. */
-karst_status make_values(karst_context *context, int b, karst_triangle *t, int64_t *bytes)
+/* Makes the values, all 0 (padding stays so), also in float if sweeps read them so, and the vector, absent. */
+karst_status make_values(karst_context *context, karst_ilu *ilu, karst_triangle *t)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
+  const int b = ilu->block_size;
   const int64_t values = karst_block_offset(b, t->blocks);
+  int64_t *bytes = &ilu->plan_memory;
   karst_status status = karst_cuda_take(context, values, "the factors", &t->value, bytes);
   if (!status) status = karst_ilu_make_vector_cuda(context, b, "the vectors of block ILU", t, bytes);
   if (!status) cudaMemsetAsync(t->value, 0, (size_t)values * sizeof *t->value, stream);
-  return status;
+  return status || !ilu->single ? status : karst_cuda_take(context, values, "the factors", &t->single, bytes);
 }
 
 void release_values(karst_context *context, karst_ilu_cuda *plan)
 {
   for (karst_triangle *t : {&plan->lower, &plan->upper}) {
-    karst_cuda_release(context, t->value, t->x);
+    karst_cuda_release(context, t->value, t->single, t->x);
     t->value = t->x = NULL;
+    t->single = NULL;
   }
 }
 
@@ -245,7 +248,8 @@ karst_status choose_sweep(karst_context *context, karst_trisolve trisolve, const
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   const int64_t lower = analysis->levels_lower, upper = analysis->levels_upper;
-  bool tiles = karst_ilu_may_solve_tiles(trisolve, analysis->rows, plan->block_size, analysis->tiling);
+  bool tiles = !analysis->single &&
+               karst_ilu_may_solve_tiles(trisolve, analysis->rows, plan->block_size, analysis->tiling);
   const karst_status status = tiles ? try_tiles(context, trisolve, pattern, analysis, &tiles) : KARST_SUCCESS;
   if (status) return status;
   const enum karst_ilu_sweep_kind kind =
@@ -353,8 +357,8 @@ karst_status make_plan(karst_context *context, karst_ilu *ilu)
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   int64_t *bytes = &ilu->plan_memory;
   karst_status status = karst_cuda_take(context, 1, "block ILU", &plan->statistics, bytes);
-  if (!status && !plan->factor->by_tiles) status = make_values(context, plan->block_size, &plan->lower, bytes);
-  if (!status && !plan->factor->by_tiles) status = make_values(context, plan->block_size, &plan->upper, bytes);
+  if (!status && !plan->factor->by_tiles) status = make_values(context, ilu, &plan->lower);
+  if (!status && !plan->factor->by_tiles) status = make_values(context, ilu, &plan->upper);
   if (!status && plan->factor->plan) status = plan->factor->plan(context, ilu);
   if (!status && plan->sweep->plan) status = plan->sweep->plan(context, ilu);
   if (status) return status;
@@ -390,6 +394,8 @@ void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t)
 karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
                                     karst_ilu_analysis *analysis)
 {
+  if (analysis->single && trisolve == KARST_TRISOLVE_TILES)
+    return karst_fail(context, KARST_ERROR_OPTION, "trisolve tiles has no factor-precision float on a GPU: try auto");
   return begin_analysis(context, analysis, [&](karst_ilu_pattern_cuda *pattern) {
     return make_analysis(context, A, trisolve, pattern, analysis);
   });

@@ -18,10 +18,13 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     atomicMax((unsigned long long *)&statistics->norm, (unsigned long long)__double_as_longlong(largest));
 }
 
-/* Queues the work that has to follow new values of the triangles, and reports on them. */
-karst_status report_outcome(karst_context *context, const karst_ilu_cuda *plan, karst_factor_outcome *outcome)
+/* Queues the work that has to follow new values, and reports on them. by_tiles: they are already where sweeps by tiles
+ * read them. */
+karst_status report_outcome(karst_context *context, const karst_ilu_cuda *plan, bool by_tiles,
+                            karst_factor_outcome *outcome)
 {
-  if (plan->sweep->load) plan->sweep->load(context, plan);
+  if (plan->sweep->load && !by_tiles) plan->sweep->load(context, plan);
+  karst_ilu_round_cuda(context, plan);
   return karst_ilu_report_cuda(context, plan->statistics, outcome);
 }
 
@@ -41,8 +44,7 @@ karst_status factor(karst_context *context, const karst_matrix *A, double shift,
   if (status) return status;
   plan->modified = modified;
   plan->factor->launch(context, A, shift, plan);
-  return plan->factor->by_tiles ? karst_ilu_report_cuda(context, plan->statistics, outcome)
-                                : report_outcome(context, plan, outcome);
+  return report_outcome(context, plan, plan->factor->by_tiles, outcome);
 }
 
 karst_status load(karst_context *context, const karst_matrix *A, const double *value, karst_ilu *ilu,
@@ -53,7 +55,7 @@ karst_status load(karst_context *context, const karst_matrix *A, const double *v
   const karst_status status = karst_ilu_start_statistics_cuda(context, A, 0, plan->statistics);
   if (status) return status;
   karst_ilu_load_cuda(context, A->value, value, plan);
-  return report_outcome(context, plan, outcome);
+  return report_outcome(context, plan, false, outcome);
 }
 
 void solve(karst_context *context, const karst_ilu *ilu, const double *r, double *z)
@@ -83,7 +85,16 @@ karst_status karst_ilu_report_cuda(karst_context *context, const karst_ilu_stati
   karst_status status = context->backend->download(context, &found, statistics, sizeof found);
   *outcome = {KARST_SOUND, -1, (int64_t)found.shifted};
   if (found.first == ~0ull) return status;
-  outcome->reason = found.first % 4 == KARST_FAULT_SINGULAR ? KARST_SINGULAR_BLOCK : KARST_NOT_FINITE;
+  switch (static_cast<karst_ilu_fault>(found.first % 4)) {
+  case KARST_FAULT_SINGULAR:
+    outcome->reason = KARST_SINGULAR_BLOCK;
+    break;
+  case KARST_FAULT_OUT_OF_RANGE:
+    outcome->reason = KARST_OUT_OF_RANGE;
+    break;
+  default:
+    outcome->reason = KARST_NOT_FINITE;
+  }
   outcome->block_row = (karst_index)(found.first / 4);
   return status;
 }

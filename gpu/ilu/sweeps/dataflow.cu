@@ -17,7 +17,7 @@ namespace
 
 /* The kernel of sweep.h for any block size. Beyond 32 a warp makes 32 scalar rows of a block row. The vectors are made
  * absent beforehand. */
-template <bool upper>
+template <bool upper, typename T>
 __global__ void __launch_bounds__(KARST_ILU_THREADS)
     sweep_any(const karst_triangle t, int b, const double *in, double *out)
 {
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS)
                       slot = slice * t.group + q;
     const int component = lane % width, r = (int)(item % parts) * 32 + component;
     const bool here = q < t.group && slot >= first && slot < last, active = here && r < b;
-    const double *value = t.value + q * b + r;
+    const T *value = karst_ilu_values<T>(t) + q * b + r;
     double sum = active && !upper ? in[(int64_t)t.row[slot] * b + r] : 0;
     for (int64_t e = t.start[slice]; e < t.start[slice + 1]; e++) {
       const bool diagonal = upper && e == t.start[slice];
@@ -57,20 +57,25 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS)
   }
 }
 
-const void *kernel_for(int block_size, int parts, bool upper)
+template <typename T> const void *kernel_of(int block_size, int parts, bool upper)
 {
   const void *kernel = NULL;
   karst_cuda_instance(block_size, [&](auto size) {
     constexpr int B = decltype(size)::value;
     if constexpr (B == 0)
-      kernel = upper ? (const void *)sweep_any<true> : (const void *)sweep_any<false>;
+      kernel = upper ? (const void *)sweep_any<true, T> : (const void *)sweep_any<false, T>;
     else
       kernel = sweep_by<B>(parts, [&](auto of) {
         constexpr int PARTS = decltype(of)::value;
-        return upper ? (const void *)sweep<B, PARTS, true> : (const void *)sweep<B, PARTS, false>;
+        return upper ? (const void *)sweep<B, PARTS, true, T> : (const void *)sweep<B, PARTS, false, T>;
       });
   });
   return kernel;
+}
+
+const void *kernel_for(int block_size, int parts, bool upper, bool single)
+{
+  return (single ? kernel_of<float> : kernel_of<double>)(block_size, parts, upper);
 }
 
 /* sweep_state */
@@ -90,9 +95,11 @@ karst_status analyse_dataflow(karst_context *context, const karst_ilu_pattern_cu
   plan->sweep_state = state;
   status = karst_ilu_long_create_cuda(context, pattern, analysis, &state->lower_long, &state->upper_long);
   if (!status)
-    status = analyse_sweep(context, kernel_for, b, false, pattern->lower.count, &plan->lower, &state->lower_grid);
+    status = analyse_sweep(context, kernel_for, b, false, analysis->single, pattern->lower.count, &plan->lower,
+                           &state->lower_grid);
   if (!status)
-    status = analyse_sweep(context, kernel_for, b, true, pattern->upper.count, &plan->upper, &state->upper_grid);
+    status = analyse_sweep(context, kernel_for, b, true, analysis->single, pattern->upper.count, &plan->upper,
+                           &state->upper_grid);
   return status;
 }
 
@@ -111,7 +118,8 @@ void solve_triangle(karst_context *context, const karst_triangle &of, int b, boo
   if (rows.any)
     karst_ilu_long_sweep_cuda(karst_cuda_of(context)->stream, &rows, &of, b, upper, 0, rows.levels, in, reset, out);
   else
-    launch(context, kernel_for(b, of.parts, upper), grid, b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? sized : any);
+    launch(context, kernel_for(b, of.parts, upper, of.single), grid,
+           b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? sized : any);
 }
 
 void solve_dataflow(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)

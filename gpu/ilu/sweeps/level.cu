@@ -16,7 +16,7 @@ enum { THREADS = 128 };
 
 /* One thread for each scalar row of the slots first .. last - 1. y: the forward sweep's vector, for the backward
  * one. */
-template <bool upper>
+template <bool upper, typename T>
 __global__ void __launch_bounds__(THREADS)
     solve_level(const karst_triangle t, int b, karst_index first, karst_index last, const double *y)
 {
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(THREADS)
   const int r = (int)(number % b);
   if (slot >= last) return;
   const int64_t slice = slot / t.group, q = slot % t.group, stride = (int64_t)t.group * b;
-  const double *value = t.value + q * b + r;
+  const T *value = karst_ilu_values<T>(t) + q * b + r;
   int64_t e = t.start[slice];
   double sum = 0;
   if (upper) {
@@ -91,7 +91,8 @@ void launch_each(const karst_triangle &t, const karst_ilu_levels_cuda &levels, i
 {
   for (karst_index l = 0; l < levels.count; l++) {
     unsigned grid = karst_cuda_grid((int64_t)b * (levels.start[l + 1] - levels.start[l]), THREADS);
-    solve_level<upper><<<grid, THREADS, 0, stream>>>(t, b, levels.start[l], levels.start[l + 1], y);
+    (t.single ? solve_level<upper, float> : solve_level<upper, double>)<<<grid, THREADS, 0, stream>>>(
+        t, b, levels.start[l], levels.start[l + 1], y);
   }
 }
 

@@ -9,7 +9,7 @@ namespace
 
 /* Block rows of any size: a round makes 32 scalar rows of one, long or not. Lane q width + r has scalar row r of every
  * 32 / width-th of its warp's neighbours. */
-template <bool upper>
+template <bool upper, typename T>
 __global__ void __launch_bounds__(KARST_ILU_LONG_THREADS)
     sweep_any(const karst_triangle t, int b, const double *in, double *out, const karst_ilu_rounds rounds)
 {
@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(KARST_ILU_LONG_THREADS)
     const int64_t slot = round / parts, slice = slot / t.group, start = t.start[slice], end = t.start[slice + 1];
     const int r = (int)(round % parts) * 32 + component;
     const bool active = q < groups && r < b, first = active && warp == 0 && q == 0;
-    const double *value = t.value + slot % t.group * b + r;
+    const T *value = karst_ilu_values<T>(t) + slot % t.group * b + r;
     double sum = first && !upper ? in[(int64_t)t.row[slot] * b + r] : 0;
     /* The diagonal block goes to the first group of the first warp. */
     for (int64_t e = start + (int64_t)warp * groups; e < end; e += WARPS * groups) {
@@ -55,25 +55,30 @@ __global__ void __launch_bounds__(KARST_ILU_LONG_THREADS)
   }
 }
 
-template <int B, bool upper> const void *kernel_by(int parts)
+template <int B, bool upper, typename T> const void *kernel_by(int parts)
 {
   if constexpr (8 * B <= 32)
-    if (parts == 8) return (const void *)sweep<B, 8, upper, karst_ilu_rounds>;
-  return parts == 4 ? (const void *)sweep<B, 4, upper, karst_ilu_rounds>
-                    : (const void *)sweep<B, 1, upper, karst_ilu_rounds>;
+    if (parts == 8) return (const void *)sweep<B, 8, upper, T, karst_ilu_rounds>;
+  return parts == 4 ? (const void *)sweep<B, 4, upper, T, karst_ilu_rounds>
+                    : (const void *)sweep<B, 1, upper, T, karst_ilu_rounds>;
 }
 
-const void *kernel_for(int b, int parts, bool is_upper)
+template <typename T> const void *kernel_of(int b, int parts, bool is_upper)
 {
   const void *kernel = NULL;
   karst_cuda_instance(b, [&](auto size) {
     constexpr int B = decltype(size)::value;
     if constexpr (B == 0)
-      kernel = is_upper ? (const void *)sweep_any<true> : (const void *)sweep_any<false>;
+      kernel = is_upper ? (const void *)sweep_any<true, T> : (const void *)sweep_any<false, T>;
     else
-      kernel = is_upper ? kernel_by<B, true>(parts) : kernel_by<B, false>(parts);
+      kernel = is_upper ? kernel_by<B, true, T>(parts) : kernel_by<B, false, T>(parts);
   });
   return kernel;
+}
+
+const void *kernel_for(int b, const karst_ilu_long_cuda *rows, bool is_upper)
+{
+  return (rows->single ? kernel_of<float> : kernel_of<double>)(b, rows->parts, is_upper);
 }
 
 } // namespace
@@ -81,8 +86,8 @@ const void *kernel_for(int b, int parts, bool is_upper)
 karst_status karst_ilu_long_resident_cuda(karst_context *context, int b, bool is_upper, karst_ilu_long_cuda *rows)
 {
   int each = 0;
-  cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel_for(b, rows->parts, is_upper),
-                                                                    KARST_ILU_LONG_THREADS, 0);
+  cudaError_t error =
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel_for(b, rows, is_upper), KARST_ILU_LONG_THREADS, 0);
   const int64_t processors = karst_cuda_of(context)->multiprocessors, most = (each > 0 ? each : 1) * processors;
   int64_t useful = KARST_ILU_HELD_SLICES * rows->level_start[rows->levels] / rows->levels;
   if (useful < processors) useful = processors;
@@ -94,7 +99,7 @@ void karst_ilu_long_sweep_cuda(cudaStream_t stream, const karst_ilu_long_cuda *r
                                bool is_upper, karst_index first, karst_index last, const double *in, double *reset,
                                double *out)
 {
-  const void *kernel = kernel_for(b, rows->parts, is_upper);
+  const void *kernel = kernel_for(b, rows, is_upper);
   karst_triangle triangle = *t;
   karst_ilu_rounds rounds = {rows->unit, rows->level_start[first], rows->level_start[last]};
   const int64_t count = rounds.last - rounds.first;

@@ -24,8 +24,9 @@ typedef struct karst_ilu_rounds {
 
 /* The sweep of one triangle. */
 typedef struct karst_ilu_long_cuda {
-  bool any;  /* whether there are long rows; else the rest is not set */
-  int parts; /* lanes that share the neighbours of a row that is not long */
+  bool any;    /* whether there are long rows; else the rest is not set */
+  bool single; /* whether the values are float */
+  int parts;   /* lanes that share the neighbours of a row that is not long */
   karst_index levels;
   int64_t *level_start; /* [levels + 1] the first round of each level, host memory */
   karst_ilu_unit *unit; /* device memory */

@@ -18,9 +18,9 @@
 namespace
 {
 
-template <int B> struct chunk {
+template <int B, typename T> struct chunk {
   const double *from[at_once<B>];
-  double value[at_once<B>][B]; /* scalar row r of each block */
+  T value[at_once<B>][B]; /* scalar row r of each block */
 };
 
 /* A lane's part of a task: row r of block row q of the slice, and every PARTS-th neighbour of that row from number part
@@ -31,9 +31,9 @@ struct lane_place {
 };
 
 /* The lane's neighbours among entries e, e + 1, ...; those from end on are zero. */
-template <int B, int PARTS>
+template <int B, int PARTS, typename T>
 __device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e, int64_t end, const lane_place &at,
-                                      chunk<B> &next)
+                                      chunk<B, T> &next)
 {
   constexpr int R = 32 / B;
   if (PARTS > 1) e += at.part;
@@ -43,7 +43,7 @@ __device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e, int64_
     next.from[k] = there ? t.x + (int64_t)t.column[e * R + at.q] * B + at.r : NULL;
 #pragma unroll
     for (int c = 0; c < B; c++)
-      next.value[k][c] = there ? __ldcs(&t.value[(e * B + c) * (R * B) + at.q * B + at.r]) : 0;
+      next.value[k][c] = there ? __ldcs(&karst_ilu_values<T>(t)[(e * B + c) * (R * B) + at.q * B + at.r]) : 0;
   }
 }
 
@@ -52,7 +52,7 @@ constexpr int sweep_threads = sizeof...(rounds) > 0 ? (int)KARST_ILU_LONG_THREAD
 
 /* Returns the first term of a row's sum, in the row's first lanes: r forward, D^-1 y backward. Leaves the row's place
  * in reset absent. e: the first entry of the row; row: the scalar row. */
-template <int B, bool upper, bool LONG>
+template <int B, bool upper, bool LONG, typename T>
 __device__ __forceinline__ double start_sum(const karst_triangle &t, karst_index slot, int64_t e, const lane_place &at,
                                             bool first, int64_t row, const double *in, double *reset)
 {
@@ -60,9 +60,10 @@ __device__ __forceinline__ double start_sum(const karst_triangle &t, karst_index
   const int lane = (int)threadIdx.x % 32, base = lane - lane % B;
   double sum = 0;
   if (upper) {
-    double inverse[B];
+    T inverse[B];
 #pragma unroll
-    for (int c = 0; c < B; c++) inverse[c] = first ? __ldcs(&t.value[(e * B + c) * (R * B) + at.q * B + at.r]) : 0;
+    for (int c = 0; c < B; c++)
+      inverse[c] = first ? __ldcs(&karst_ilu_values<T>(t)[(e * B + c) * (R * B) + at.q * B + at.r]) : 0;
     if (first) {
       const int64_t from = (int64_t)t.other[slot] * B + at.r;
       sum = in[from];
@@ -78,7 +79,7 @@ __device__ __forceinline__ double start_sum(const karst_triangle &t, karst_index
 
 /* Makes the row in a slot with all warps of the block, which call this together. partial: [WARPS * B] shared memory,
  * which the call after the next may use again: warps are at most one call apart. */
-template <int B, bool upper>
+template <int B, bool upper, typename T>
 __device__ __forceinline__ void long_row(const karst_triangle &t, karst_index slot, int64_t neighbours,
                                          const double *in, double *reset, double *out, double *partial)
 {
@@ -88,10 +89,10 @@ __device__ __forceinline__ void long_row(const karst_triangle &t, karst_index sl
   const bool first = warp == 0 && lane < B;
   const int64_t start = t.start[slot / R], end = start + (upper ? 1 : 0) + neighbours;
   int64_t e = end - neighbours;
-  chunk<B> now, next;
+  chunk<B, T> now, next;
   fetch<B, PARTS>(t, e, end, at, now);
   const int64_t row = first ? (int64_t)t.row[slot] * B + at.r : 0;
-  double sum = start_sum<B, upper, true>(t, slot, start, at, first, row, in, reset);
+  double sum = start_sum<B, upper, true, T>(t, slot, start, at, first, row, in, reset);
   while (e < end) {
     double x[K];
     e += K * PARTS;
@@ -131,9 +132,9 @@ template <int B, int PARTS, typename... rounds> constexpr int least_blocks()
   return B == 3 || B == 5 || B == 8 ? 1 : 0;
 }
 
-/* in: r forward, the forward sweep's vector backward. reset: the vector to leave absent. out: z, backward. list: a
- * karst_ilu_rounds if there are long rows, else nothing; with it reset and out may be NULL. */
-template <int B, int PARTS, bool upper, typename... rounds>
+/* T: of the values. in: r forward, the forward sweep's vector backward. reset: the vector to leave absent. out: z,
+ * backward. list: a karst_ilu_rounds if there are long rows, else nothing; with it reset and out may be NULL. */
+template <int B, int PARTS, bool upper, typename T, typename... rounds>
 __global__ void __launch_bounds__(sweep_threads<rounds...>, (least_blocks<B, PARTS, rounds...>()))
     sweep(const karst_triangle t, const double *in, double *reset, double *out, const rounds... list)
 {
@@ -158,7 +159,7 @@ __global__ void __launch_bounds__(sweep_threads<rounds...>, (least_blocks<B, PAR
       unit = unit_of(piece, list...);
       if (unit.begin < 0) continue;
       if (unit.length < 0) {
-        long_row<B, upper>(t, unit.begin, -(int64_t)unit.length, in, reset, out, partial[number_of_long++ % 2]);
+        long_row<B, upper, T>(t, unit.begin, -(int64_t)unit.length, in, reset, out, partial[number_of_long++ % 2]);
         continue;
       }
       begin = unit.begin;
@@ -178,10 +179,10 @@ __global__ void __launch_bounds__(sweep_threads<rounds...>, (least_blocks<B, PAR
     const int64_t end = LONG ? t.start[slice] + unit.length : t.start[slice + 1];
     int64_t e = t.start[slice];
     int64_t row = 0;
-    chunk<B> now, next;
+    chunk<B, T> now, next;
     fetch<B, PARTS>(t, upper ? e + 1 : e, end, at, now);
     if (first) row = (int64_t)t.row[slot] * B + at.r;
-    double sum = start_sum<B, upper, LONG>(t, slot, e, at, first, row, in, reset);
+    double sum = start_sum<B, upper, LONG, T>(t, slot, e, at, first, row, in, reset);
     if (upper) e++;
     while (e < end) {
       double x[K];

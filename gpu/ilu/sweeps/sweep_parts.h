@@ -12,11 +12,11 @@ namespace
 template <int B> constexpr int at_once = KARST_ILU_NEIGHBOURS_AT_ONCE(B);
 
 /* Returns the sum over c of value[c] times component c of x, which lane base + c holds. */
-template <int B> __device__ __forceinline__ double product(const double (&value)[B], double x, int base)
+template <int B, typename T> __device__ __forceinline__ double product(const T (&value)[B], double x, int base)
 {
   double sum = 0;
 #pragma unroll
-  for (int c = 0; c < B; c++) sum += value[c] * (B > 1 ? __shfl_sync(~0u, x, base + c) : x);
+  for (int c = 0; c < B; c++) sum += (double)value[c] * (B > 1 ? __shfl_sync(~0u, x, base + c) : x);
   return sum;
 }
 
@@ -47,15 +47,15 @@ const void *sweep_by(int parts, const instances &kernel_of)
 
 /* Chooses how many lanes share the neighbours of a row in one of the two sweeps, and how many blocks of threads take
  * part. kernel_for(b, parts, upper): the kernel. */
-inline karst_status analyse_sweep(karst_context *context, const void *(*kernel_for)(int, int, bool), int b, bool upper,
-                                  int64_t levels, karst_triangle *t, int *grid)
+inline karst_status analyse_sweep(karst_context *context, const void *(*kernel_for)(int, int, bool, bool), int b,
+                                  bool upper, bool single, int64_t levels, karst_triangle *t, int *grid)
 {
   const int64_t neighbours = t->blocks - (upper ? t->slots : 0); /* of all rows */
   t->parts = karst_ilu_choose_parts(b, t->slots, neighbours);
   const int rows = b * t->parts < 32 ? 32 / (b * t->parts) : 1; /* of a warp */
   const int64_t pieces = b > KARST_BLOCK_SIZE_LARGEST_INSTANCE ? (b + 31) / 32 : (t->group + rows - 1) / rows;
-  return karst_ilu_resident_cuda(context, kernel_for(b, t->parts, upper), 0, KARST_ILU_HELD_SLICES, pieces * t->tasks,
-                                 levels, grid);
+  return karst_ilu_resident_cuda(context, kernel_for(b, t->parts, upper, single), 0, KARST_ILU_HELD_SLICES,
+                                 pieces * t->tasks, levels, grid);
 }
 
 } // namespace

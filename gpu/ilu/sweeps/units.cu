@@ -201,6 +201,7 @@ karst_status karst_ilu_long_create_cuda(karst_context *context, const karst_ilu_
   int64_t *bytes = &analysis->plan_memory;
   karst_ilu_long_rows found[2];
   *lower = *upper = {};
+  lower->single = upper->single = analysis->single;
   if (analysis->lower_blocks <= KARST_ILU_LONG && analysis->upper_blocks <= KARST_ILU_LONG) return KARST_SUCCESS;
   karst_status status = karst_cuda_compute(context, 2, what, found, [&](karst_ilu_long_rows *counted) {
     cudaStream_t stream = karst_cuda_of(context)->stream;
