@@ -6,7 +6,8 @@
  *
  * where E and F are the strict triangles of A in the order of its rows. The factorization stores one block a row, D^-1;
  * apply reads E and F from A itself. So if A gets new values and the factorization is kept, M mixes D of the old values
- * with E and F of the new ones. A GPU that solves by tiles stores E D^-1 and D^-1 F instead, as block ILU does.
+ * with E and F of the new ones; not so with factor-precision float, whose factorization copies E and F. A GPU that
+ * solves by tiles stores E D^-1 and D^-1 F instead, as block ILU does.
  *
  * The option modified, R, subtracts from D_i R times the excess of M's block row sum over that of A: for R = 1 the sums
  * are equal. On a 7-point grid D is that of ILU(0). */
@@ -23,6 +24,7 @@ static karst_status analyse(karst_precond *p)
   if (status) return status;
   p->analysis->data = analysis;
   analysis->modified = karst_ilu_settings_of(p)->modified != 0;
+  analysis->single = karst_precision_is_single(p->settings);
   return context->backend->dilu->analyse(context, p->A, analysis);
 }
 
@@ -36,6 +38,7 @@ static void forget(karst_context *context, void *analysis)
 static const char *differ(const void *settings, const void *others)
 {
   const karst_ilu_settings *mine = settings, *theirs = others;
+  if (mine->precision != theirs->precision) return "factor-precision";
   return (mine->modified != 0) != (theirs->modified != 0) ? "modified" : NULL;
 }
 
@@ -51,8 +54,10 @@ static karst_status setup(karst_precond *p)
   p->factor_entries = karst_block_offset(analysis->block_size, analysis->rows);
   p->memory = analysis->plan_memory + dilu->plan_memory;
   p->traffic.update = karst_traffic_of(karst_entries(p->A) + p->factor_entries, 0);
-  p->traffic.apply = karst_traffic_of(karst_entries(p->A) + 2 * karst_matrix_rows(p->A), karst_matrix_blocks(p->A));
+  const double bytes = (double)karst_entries(p->A) * (analysis->single ? sizeof(float) : sizeof(double));
+  p->traffic.apply = bytes + karst_traffic_of(2 * karst_matrix_rows(p->A), karst_matrix_blocks(p->A));
   p->waits = (karst_waits){(int64_t)analysis->levels_lower + analysis->levels_upper, analysis->by_tiles};
+  if (!status) status = karst_precision_put(p, bytes);
   if (!status) status = karst_precond_put(p, "levels_lower", "level sets", (double)analysis->levels_lower);
   return status ? status : karst_precond_put(p, "levels_upper", "level sets", (double)analysis->levels_upper);
 }
@@ -81,7 +86,7 @@ static void destroy(karst_precond *p)
 
 extern const struct karst_precond_ops karst_precond_dilu;
 
-static const karst_option *const rows[] = {karst_shift_rows, karst_modified_rows, NULL};
+static const karst_option *const rows[] = {karst_shift_rows, karst_modified_rows, karst_precision_rows, NULL};
 
 const struct karst_precond_ops karst_precond_dilu = {
     .name = "dilu",

@@ -8,10 +8,11 @@
  * where E and F are the blocks of A below and above its diagonal, in the order of the cells of the grid. On such a grid
  * M is that of ILU(0). The factor is one block a cell; every apply reads E and F from the matrix. */
 #include "lib/backend/fgbilu_kernels.h"
-#include "lib/method/precond.h"
+#include "precond/ilu_settings.h"
 #include "symbolic/symbolic.h"
 
 struct settings {
+  int precision;
   int style; /* a karst_fgbilu_style */
   int pivoting;
 };
@@ -36,6 +37,8 @@ static karst_status analyse(karst_precond *p)
   if (status) return status;
   p->analysis->data = analysis;
   analysis->block_size = p->A->block_size;
+  analysis->blocks = karst_matrix_blocks(p->A);
+  analysis->single = karst_precision_is_single(settings);
   status = karst_structured_create(context, p->A, &analysis->cells);
   if (status) return status;
   const karst_index *size = analysis->cells.size;
@@ -46,6 +49,7 @@ static karst_status analyse(karst_precond *p)
 static const char *differ(const void *settings, const void *others)
 {
   const struct settings *mine = settings, *theirs = others;
+  if (mine->precision != theirs->precision) return "factor-precision";
   return mine->style == theirs->style ? NULL : "fgbilu-style";
 }
 
@@ -65,8 +69,10 @@ static karst_status setup(karst_precond *p)
   p->memory = cells * (int64_t)(sizeof(uint32_t) + (analysis->cells.row ? sizeof(karst_index) : 0)) +
               analysis->plan_memory + fgbilu->plan_memory;
   p->traffic.update = karst_traffic_of(karst_entries(p->A) + p->factor_entries, 0);
-  p->traffic.apply = karst_traffic_of(karst_entries(p->A) + 2 * karst_matrix_rows(p->A), 0);
+  const double bytes = (double)karst_entries(p->A) * (analysis->single ? sizeof(float) : sizeof(double));
+  p->traffic.apply = bytes + karst_traffic_of(2 * karst_matrix_rows(p->A), 0);
   p->waits.levels = analysis->hyperplanes;
+  if (!status) status = karst_precision_put(p, bytes);
   if (!status) status = karst_precond_put(p, "hyperplanes", "level sets", (double)analysis->hyperplanes);
   return status ? status : karst_precond_put_text(p, "style_used", analysis->style);
 }
@@ -75,8 +81,7 @@ static karst_status update(karst_precond *p)
 {
   karst_factor_outcome outcome = {KARST_SOUND, -1, 0};
   const karst_status status = p->context->backend->fgbilu->factor(p->context, p->A, p->data, &outcome);
-  p->reason = outcome.reason;
-  p->block_row = outcome.block_row;
+  karst_ilu_take_outcome(p, &outcome);
   return status;
 }
 
@@ -119,7 +124,7 @@ static const karst_option fgbilu_rows[] = {
     {0},
 };
 
-static const karst_option *const rows[] = {fgbilu_rows, NULL};
+static const karst_option *const rows[] = {karst_precision_rows, fgbilu_rows, NULL};
 
 extern const struct karst_precond_ops karst_precond_fgbilu;
 

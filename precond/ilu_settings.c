@@ -3,6 +3,8 @@
 
 #include "symbolic/symbolic.h"
 
+#include <stdio.h>
+
 static const char *trisolve_name(size_t i)
 {
   static const char *const names[] = {
@@ -12,6 +14,21 @@ static const char *trisolve_name(size_t i)
 }
 
 #define FIELD(name) offsetof(karst_ilu_settings, name)
+
+static const char *precision_name(size_t i)
+{
+  static const char *const names[] = {[KARST_PRECISION_DOUBLE] = "double", [KARST_PRECISION_FLOAT] = "float", NULL};
+  return names[i];
+}
+
+const karst_option karst_precision_rows[] = {
+    {"factor-precision", KARST_OPTION_NAME, false, 0, precision_name, 0, "double",
+     "precision of the factors that an application reads",
+     "The factorization, vectors and sums are double in any case, so that M^-1 is the same linear operator in each "
+     "application. float halves the bytes of values that an application reads. A factor that float cannot hold ends "
+     "the "
+     "solve with the reason KARST_OUT_OF_RANGE and the number of the block row."},
+    {0}};
 
 const karst_option karst_level_rows[] = {
     {"level", KARST_OPTION_INTEGER, false, FIELD(level), NULL, 0, "0", "fill level k of the incomplete factors",
@@ -74,6 +91,7 @@ const char *karst_ilu_differ(const void *settings, const void *others)
 {
   const karst_ilu_settings *mine = settings, *theirs = others;
   if (mine->level != theirs->level) return "level";
+  if (mine->precision != theirs->precision) return "factor-precision";
   if ((mine->modified != 0) != (theirs->modified != 0)) return "modified";
   return mine->trisolve != theirs->trisolve ? "trisolve" : NULL;
 }
@@ -106,6 +124,9 @@ karst_status karst_ilu_analyse(const karst_precond *p, const karst_matrix *A, ka
   if (trisolve == KARST_TRISOLVE_TILES && !p->A->tiling)
     return karst_fail(p->context, KARST_ERROR_OPTION,
                       "trisolve tiles needs an ordering that makes tiles: tiles or colour");
+  if (trisolve == KARST_TRISOLVE_JACOBI && karst_precision_is_single(p->settings))
+    return karst_fail(p->context, KARST_ERROR_OPTION, "trisolve jacobi has no factor-precision float");
+  analysis->single = karst_precision_is_single(p->settings);
   analysis->tiling = p->A->tiling;
   analysis->modified = karst_ilu_settings_of(p)->modified != 0;
   return p->context->backend->ilu->analyse(p->context, A, trisolve, analysis);
@@ -120,16 +141,24 @@ void karst_ilu_analysis_destroy(karst_context *context, karst_ilu_analysis *anal
   karst_release(context, analysis->upper_column);
 }
 
-/* Each Jacobi sweep reads a triangle. */
+/* Returns the bytes of values that an apply reads. Each Jacobi sweep reads a triangle. */
+static double value_bytes(const karst_precond *p, const karst_ilu_analysis *analysis)
+{
+  const karst_ilu_settings *settings = karst_ilu_settings_of(p);
+  const int64_t blocks = analysis->lower_blocks + analysis->upper_blocks;
+  const int64_t times = settings->trisolve == KARST_TRISOLVE_JACOBI ? settings->trisolve_sweeps : 1;
+  return (double)karst_block_offset(analysis->block_size, times * blocks + analysis->rows) *
+         (analysis->single ? sizeof(float) : sizeof(double));
+}
+
 static karst_traffic traffic_of(const karst_precond *p, const karst_ilu_analysis *analysis)
 {
   const karst_ilu_settings *settings = karst_ilu_settings_of(p);
   const int64_t blocks = analysis->lower_blocks + analysis->upper_blocks, rows = analysis->rows;
   const int64_t times = settings->trisolve == KARST_TRISOLVE_JACOBI ? settings->trisolve_sweeps : 1;
-  const int b = analysis->block_size;
-  const int64_t scalars = karst_block_offset(b, times * blocks + rows) + 2 * rows * b;
+  const int64_t vectors = 2 * rows * analysis->block_size, indices = times * (blocks + 2 * (rows + 1));
   return (karst_traffic){.update = karst_traffic_of(karst_entries(p->A) + p->factor_entries, 0),
-                         .apply = karst_traffic_of(scalars, times * (blocks + 2 * (rows + 1)))};
+                         .apply = value_bytes(p, analysis) + karst_traffic_of(vectors, indices)};
 }
 
 static karst_waits waits_of(const karst_precond *p, const karst_ilu_analysis *analysis)
@@ -148,16 +177,31 @@ karst_status karst_ilu_make_plan(karst_precond *p, const karst_ilu_analysis *ana
               ilu->plan_memory;
   p->traffic = traffic_of(p, analysis);
   p->waits = waits_of(p, analysis);
+  if (!status) status = karst_precision_put(p, value_bytes(p, analysis));
   if (!status) status = karst_precond_put(p, "levels_lower", "level sets", (double)analysis->levels_lower);
   if (!status) status = karst_precond_put(p, "levels_upper", "level sets", (double)analysis->levels_upper);
   if (status || !analysis->trisolve) return status; /* a GPU does not solve with a matrix without rows */
   return karst_precond_put_text(p, "trisolve_used", analysis->trisolve);
 }
 
-karst_status karst_ilu_report(karst_precond *p, karst_status status, const karst_factor_outcome *outcome)
+karst_status karst_precision_put(karst_precond *p, double bytes)
+{
+  const karst_status status =
+      karst_precond_put_text(p, "precision_used", precision_name((size_t)karst_precision_is_single(p->settings)));
+  return status ? status : karst_precond_put(p, "factor_bytes", "bytes", bytes);
+}
+
+void karst_ilu_take_outcome(karst_precond *p, const karst_factor_outcome *outcome)
 {
   p->reason = outcome->reason;
   p->block_row = outcome->block_row;
+  if (outcome->reason == KARST_OUT_OF_RANGE)
+    snprintf(p->explanation, sizeof p->explanation, "use factor-precision double");
+}
+
+karst_status karst_ilu_report(karst_precond *p, karst_status status, const karst_factor_outcome *outcome)
+{
+  karst_ilu_take_outcome(p, outcome);
   const karst_status put = karst_precond_put(p, "shifted", "blocks", (double)outcome->shifted);
   return status ? status : put;
 }

@@ -5,8 +5,10 @@
 #include "lib/backend/ilu_kernels.h"
 #include "lib/method/precond.h"
 
-/* Begins the settings of each method that lists the rows. */
+/* Begins the settings of each method that lists the rows. precision is the first member of the settings of every method
+ * that lists its row. */
 typedef struct karst_ilu_settings {
+  int precision; /* of the factors: a karst_precision */
   int level;
   int trisolve; /* a karst_trisolve */
   int trisolve_sweeps;
@@ -14,7 +16,10 @@ typedef struct karst_ilu_settings {
   double modified; /* of iluk and dilu alone, else 0 */
 } karst_ilu_settings;
 
-extern const karst_option karst_level_rows[], karst_ilu_rows[], karst_shift_rows[], karst_modified_rows[];
+typedef enum karst_precision { KARST_PRECISION_DOUBLE, KARST_PRECISION_FLOAT } karst_precision;
+
+extern const karst_option karst_precision_rows[], karst_level_rows[], karst_ilu_rows[], karst_shift_rows[],
+    karst_modified_rows[];
 
 /* The settings of an incomplete factorization. */
 static inline const karst_ilu_settings *karst_ilu_settings_of(const karst_precond *p) { return p->settings; }
@@ -39,8 +44,17 @@ void karst_ilu_analysis_destroy(karst_context *context, karst_ilu_analysis *anal
  * plan_destroy. */
 karst_status karst_ilu_make_plan(karst_precond *p, const karst_ilu_analysis *analysis, karst_ilu *ilu);
 
-/* Copies the outcome of a factorization that has returned status into p, and puts the number of replaced pivots.
- * Returns status or its own error. */
+/* Returns whether the factors of a preconditioner that lists karst_precision_rows are in float, and puts that and the
+ * bytes of values that an apply reads of them. */
+static inline bool karst_precision_is_single(const void *settings)
+{
+  return *(const int *)settings == KARST_PRECISION_FLOAT;
+}
+karst_status karst_precision_put(karst_precond *p, double bytes);
+
+/* Copies the outcome of a factorization into p; karst_ilu_report, for one that has returned status, also puts the
+ * number of replaced pivots. Returns status or its own error. */
+void karst_ilu_take_outcome(karst_precond *p, const karst_factor_outcome *outcome);
 karst_status karst_ilu_report(karst_precond *p, karst_status status, const karst_factor_outcome *outcome);
 
 #endif

@@ -61,8 +61,8 @@ static void destroy(karst_precond *p)
 
 extern const struct karst_precond_ops karst_precond_iluk;
 
-static const karst_option *const rows[] = {karst_level_rows, karst_ilu_rows, karst_shift_rows, karst_modified_rows,
-                                           NULL};
+static const karst_option *const rows[] = {karst_level_rows,    karst_ilu_rows,       karst_shift_rows,
+                                           karst_modified_rows, karst_precision_rows, NULL};
 
 const struct karst_precond_ops karst_precond_iluk = {
     .name = "iluk",

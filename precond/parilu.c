@@ -134,7 +134,8 @@ static void destroy(karst_precond *p)
   karst_release(p->context, p->data);
 }
 
-static const karst_option *const rows[] = {karst_level_rows, karst_ilu_rows, karst_shift_rows, karst_sweeps_rows, NULL};
+static const karst_option *const rows[] = {karst_level_rows,     karst_ilu_rows,    karst_shift_rows,
+                                           karst_precision_rows, karst_sweeps_rows, NULL};
 
 const struct karst_precond_ops karst_precond_parilu = {
     .name = "parilu",

@@ -66,6 +66,8 @@ static void explain(karst_solver *solver, const karst_result *result, const kars
     snprintf(text, size, "not solved: a NaN or an infinity was first seen in %s, block row %lld", fault->what, row);
   else if (result->reason == KARST_NOT_FINITE)
     snprintf(text, size, "not solved: a NaN or an infinity was first seen in %s", fault->what);
+  else if (!factored && result->reason == KARST_OUT_OF_RANGE)
+    snprintf(text, size, "not solved: float cannot hold the factors of block row %lld", row);
   else if (result->reason == KARST_OUT_OF_RANGE)
     karst_print(text, size, "not solved: %s is %.3e, which double precision cannot square; the system should be scaled",
                 fault->what, fault->norm);

@@ -40,6 +40,7 @@ static const struct option {
     {"trisolve-sweeps", INTEGER, "5", 0},
     {"shift", REAL, "0", 0},
     {"modified", REAL, "0", 0},
+    {"factor-precision", NAME, "double", 0},
     {"sweeps", INTEGER, "5", 0},
     {"sweep-mode", NAME, "synchronous", 0},
     {"sweep-scale", NAME, "yes", 0},
@@ -79,10 +80,10 @@ static const struct option {
 };
 enum {
   OPTIONS = sizeof options_known / sizeof options_known[0],
-  EXPERIMENTS = 24,
-  AFTER_EXPERIMENTS = 29,
-  MORE_EXPERIMENTS = 32,
-  AFTER_MORE_EXPERIMENTS = 33
+  EXPERIMENTS = 25,
+  AFTER_EXPERIMENTS = 30,
+  MORE_EXPERIMENTS = 33,
+  AFTER_MORE_EXPERIMENTS = 34
 };
 
 static bool is_experiment(size_t i)

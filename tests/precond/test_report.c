@@ -45,13 +45,13 @@ static void each_method(karst_context *context)
   static const char *const expected[][2] = {
       {"none", ""},
       {"jacobi", ""},
-      {"iluk", "levels_lower levels_upper trisolve_used shifted "},
-      {"dilu", "levels_lower levels_upper shifted "},
-      {"parilu", "levels_lower levels_upper trisolve_used sweep_residual_before sweep_residual_after ilu_residual "
-                 "shifted fallbacks "},
-      {"paric", "levels_lower levels_upper trisolve_used sweep_residual_before sweep_residual_after ilu_residual "
-                "shifted fallbacks "},
-      {"fgbilu", "hyperplanes style_used "},
+      {"iluk", "precision_used factor_bytes levels_lower levels_upper trisolve_used shifted "},
+      {"dilu", "precision_used factor_bytes levels_lower levels_upper shifted "},
+      {"parilu", "precision_used factor_bytes levels_lower levels_upper trisolve_used sweep_residual_before "
+                 "sweep_residual_after ilu_residual shifted fallbacks "},
+      {"paric", "precision_used factor_bytes levels_lower levels_upper trisolve_used sweep_residual_before "
+                "sweep_residual_after ilu_residual shifted fallbacks "},
+      {"fgbilu", "precision_used factor_bytes hyperplanes style_used "},
       {"amg", "amg_levels operator_complexity grid_complexity amg_rebuilds amg_pinned amg_level_0 "}};
   karst_matrix *A = matrix_from(context, "poisson2d:9x7", 1);
   for (size_t m = 0; m < sizeof expected / sizeof *expected; m++) {
@@ -70,7 +70,8 @@ static void of_cpr(karst_context *context)
   static const char expected[] =
       "cpr_pressure cpr_coupling cpr_coupling_next cpr_weights_used cpr_guarded cpr_balance_used first_amg_levels "
       "first_operator_complexity first_grid_complexity first_amg_rebuilds first_amg_pinned first_amg_level_0 "
-      "second_levels_lower second_levels_upper second_trisolve_used second_shifted ";
+      "second_precision_used second_factor_bytes second_levels_lower second_levels_upper second_trisolve_used "
+      "second_shifted ";
   karst_matrix *A = matrix_from(context, "blackoil:5x4x3", 0);
   karst_precond *P = precond_from(context, PAIRS("precond", "cpr"), A);
   for (int i = 0; i < 2; i++) {
@@ -140,7 +141,7 @@ static void of_a_solver(karst_context *context)
   tap_ok(karst_solver_report(solver, 0, &value) == 1 && tap_solver_number(solver, "levels_lower") > 0 &&
              tap_solver_number(solver, "shifted") == 0,
          "the values of its preconditioner");
-  tap_ok(!karst_solver_report(solver, 4, &value) && !karst_solver_report(solver, SIZE_MAX, &value), "and no more");
+  tap_ok(!karst_solver_report(solver, 6, &value) && !karst_solver_report(solver, SIZE_MAX, &value), "and no more");
   tap_ok(!karst_solver_report(NULL, 0, &value) && !karst_solver_report(solver, 0, NULL), "NULL has no values");
   tap_ok(karst_solver_setup(solver, bad) == KARST_ERROR_MATRIX && !karst_solver_report(solver, 0, &value),
          "no values after a setup that failed");

@@ -35,6 +35,7 @@ static const struct entry {
     ENTRY(WHOLE, "tile-size", tile_size),
     ENTRY(TEXT, "tile-shape", tile_shape),
     ENTRY(WHOLE, "level", level),
+    ENTRY(TEXT, "factor-precision", factor_precision),
     ENTRY(TEXT, "trisolve", trisolve),
     ENTRY(WHOLE, "trisolve-sweeps", trisolve_sweeps),
     ENTRY(REAL, "shift", shift),

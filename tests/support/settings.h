@@ -16,6 +16,7 @@ typedef struct tap_settings {
   int tile_size;
   const char *tile_shape;
   int level;
+  const char *factor_precision;
   const char *trisolve;
   int trisolve_sweeps;
   double shift, modified;

@@ -67,12 +67,18 @@ static inline void tile_system_free(struct tile_system *s)
   karst_system_destroy(&s->system);
 }
 
+/* The row of the caller's matrix that becomes row i; in natural order the matrix is the caller's. */
+static inline karst_index tile_row(const karst_system *system, karst_index i)
+{
+  return system->ordered ? system->ordered->permutation[i] : i;
+}
+
 /* Moves block rows into the new order, or back. */
 static inline void tile_order(const karst_system *system, const double *from, bool back, double *to)
 {
   const size_t b = (size_t)system->matrix->block_size;
   for (karst_index i = 0; i < system->matrix->block_rows; i++) {
-    const size_t there = b * (size_t)system->ordered->permutation[i], here = b * (size_t)i;
+    const size_t there = b * (size_t)tile_row(system, i), here = b * (size_t)i;
     memcpy(to + (back ? there : here), from + (back ? here : there), b * sizeof *to);
   }
 }

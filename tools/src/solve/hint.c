@@ -151,6 +151,7 @@ static bool hint_for_pivot(const struct hint_case *solve, const struct hint_fact
 /* A right-hand side whose square double precision does not hold. */
 static bool hint_for_range(const struct hint_case *solve, const struct hint_facts *facts, char hint[SOLVE_HINT_SIZE])
 {
+  if (solve->result->block_row >= 0) return write_hint(hint, "try factor-precision double");
   if (is(solve->options, "scale", "block"))
     return write_hint(hint, "try --scale diagonal, which does not take the right-hand side out of range");
   if (!(facts->largest_b > 0) || (facts->largest_b > 1e-140 && facts->largest_b < 1e140)) return false;

@@ -104,6 +104,11 @@ static void print_factors(const struct solve_report *report)
     tool_print_safely(stdout, trisolve);
   }
   printf("; ");
+  const char *precision = tool_value_text(values, "precision_used");
+  if (precision && strcmp(precision, "float") == 0) {
+    print_bytes((int64_t)tool_value_number(values, "factor_bytes", 0));
+    printf(" of floats read by an application; ");
+  }
   print_bytes(info->memory);
   printf(" held by the solver\n");
   if (shifted != 0) printf("shifted     %.0f singular pivot block%s replaced\n", shifted, shifted == 1 ? "" : "s");
@@ -136,9 +141,12 @@ static void print_sweeps(const karst_options *options, const struct tool_values 
 /* Whether the lines above have the value. */
 static bool is_told(const struct tool_values *values, const karst_value *value)
 {
-  static const char *const factors[] = {"levels_lower", "levels_upper", "shifted"};
+  static const char *const factors[] = {"levels_lower", "levels_upper", "shifted", "factor_bytes"};
+  static const char *const texts[] = {"trisolve_used", "solver_used", "precision_used"};
   static const char *const sweeps[] = {"sweep_residual_before", "sweep_residual_after", "ilu_residual", "fallbacks"};
-  if (value->text) return strcmp(value->name, "trisolve_used") == 0 || strcmp(value->name, "solver_used") == 0;
+  for (size_t i = 0; i < sizeof texts / sizeof *texts && value->text; i++)
+    if (strcmp(value->name, texts[i]) == 0) return true;
+  if (value->text) return false;
   for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
     if (strcmp(value->name, factors[i]) == 0) return true;
   for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++)
