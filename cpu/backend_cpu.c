@@ -9,6 +9,7 @@
 #include "cpu/ilu/ilu_cpu.h"
 #include "cpu/rrb/rrb_cpu.h"
 #include "cpu/sweeps/sweeps_cpu.h"
+#include "cpu/wells/wells_cpu.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -87,6 +88,7 @@ const struct karst_backend karst_backend_cpu = {
     .rrb = &karst_rrb_kernels_cpu,
     .amg = &karst_amg_kernels_cpu,
     .cpr = &karst_cpr_kernels_cpu,
+    .wells = &karst_wells_kernels_cpu,
     .ilu_residual = &karst_ilu_residual_kernels_cpu,
     .describe = describe,
     .allocate = allocate,

@@ -13,6 +13,7 @@ extern const struct karst_dilu_kernels karst_dilu_kernels_cuda;     /* dilu/tabl
 extern const struct karst_parilu_kernels karst_parilu_kernels_cuda; /* sweeps/passes.cu */
 extern const struct karst_rrb_kernels karst_rrb_kernels_cuda;       /* rrb/table.cu */
 extern const struct karst_amg_kernels karst_amg_kernels_cuda;       /* amg/table.cu */
+extern const struct karst_wells_kernels karst_wells_kernels_cuda;   /* wells/factor.cu */
 
 extern const struct karst_backend karst_backend_cuda;
 const struct karst_backend karst_backend_cuda = {
@@ -26,6 +27,7 @@ const struct karst_backend karst_backend_cuda = {
     .rrb = &karst_rrb_kernels_cuda,
     .amg = &karst_amg_kernels_cuda,
     .cpr = &karst_cpr_kernels_cuda,
+    .wells = &karst_wells_kernels_cuda,
     .open = karst_open_cuda,
     .close = GUARDED(close),
     .describe = karst_describe_cuda,

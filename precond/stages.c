@@ -13,7 +13,7 @@ karst_status karst_stage_make(karst_precond *p, int i, const karst_options *opti
   karst_status status = karst_precond_chosen(p->context, options, &ops);
   if (status) return status;
   karst_notify(p->context, KARST_MESSAGE_PHASE, "symbolic (%s stage: %s)", karst_stage_names[i], ops->name);
-  status = karst_precond_prepare(ops, options, A, stage);
+  status = karst_precond_prepare_with(ops, options, A, A == p->A ? p->wells : NULL, NULL, stage);
   if (status) return status;
   p->varies = p->varies || (*stage)->varies;
   p->calls_registered = p->calls_registered || (*stage)->calls_registered;

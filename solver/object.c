@@ -71,11 +71,32 @@ void karst_solver_monitor(karst_solver *solver, karst_monitor_function function,
   solver->monitor_user = user;
 }
 
+/* The caller's operator stands for the whole system. */
+static karst_status refuse_both(const karst_solver *solver)
+{
+  return karst_fail(solver->context, KARST_ERROR_ARGUMENT,
+                    "a solver has either an operator of the caller's or wells beside its matrix: remove one with NULL");
+}
+
 karst_status karst_solver_set_operator(karst_solver *solver, karst_multiply_function multiply, void *user)
 {
   if (!solver) return KARST_ERROR_ARGUMENT;
-  const karst_status status = karst_solver_check_idle(solver);
+  karst_status status = karst_solver_check_idle(solver);
+  if (!status && multiply && solver->wells) status = refuse_both(solver);
   return status ? status : karst_setup_set_operator(solver, multiply, user);
+}
+
+karst_status karst_solver_set_wells(karst_solver *solver, const karst_wells *wells)
+{
+  if (!solver) return KARST_ERROR_ARGUMENT;
+  karst_status status = karst_solver_check_idle(solver);
+  if (!status && wells && wells->context != solver->context)
+    status = karst_fail(solver->context, KARST_ERROR_ARGUMENT, "the wells belong to another context");
+  if (!status && wells && solver->product.multiply) status = refuse_both(solver);
+  if (status) return status;
+  karst_setup_clear(solver);
+  solver->wells = wells;
+  return KARST_SUCCESS;
 }
 
 static karst_status check_setup(const karst_solver *solver, const karst_matrix *A)

@@ -50,9 +50,11 @@ static karst_operator choose_operators(karst_solver *solver)
     solver->caller = karst_product_of_caller(&solver->product);
     return karst_product_of_system(&solver->product);
   }
-  solver->caller = karst_operator_of_matrix(solver->system.original);
+  solver->caller =
+      karst_operator_of_matrix(solver->system.original, solver->wells ? &solver->system.caller_wells : NULL);
   karst_operator system = solver->caller;
   system.data = solver->system.matrix;
+  if (solver->wells) system.wells = &solver->system.wells;
   return system;
 }
 
@@ -60,7 +62,7 @@ static karst_operator choose_operators(karst_solver *solver)
 static bool may_reduce(const karst_solver *solver)
 {
   return karst_krylov_table[solver->chosen.solver]->reduces && karst_reduced_exists(solver->precond) &&
-         !solver->system.copy && !solver->apart;
+         !solver->system.copy && !solver->apart && !solver->wells;
 }
 
 /* Whether the driver uses it now. */
@@ -137,6 +139,19 @@ static karst_status make_parts(karst_solver *solver, const karst_analysis *analy
   return status ? status : karst_parts_copy(solver->parts, &solver->system, &solver->apart);
 }
 
+/* Refuses wells of another matrix, and what would scale A alone. */
+static karst_status check_wells(const karst_solver *solver, const karst_matrix *A)
+{
+  const karst_wells *wells = solver->wells;
+  if (wells->block_rows != A->block_rows || wells->block_size != A->block_size)
+    return karst_fail(solver->context, KARST_ERROR_ARGUMENT,
+                      "the wells are for %lld block rows of %d, and the matrix has %lld of %d",
+                      (long long)wells->block_rows, wells->block_size, (long long)A->block_rows, A->block_size);
+  if (solver->chosen.scale == KARST_SCALE_NONE) return KARST_SUCCESS;
+  return karst_fail(solver->context, KARST_ERROR_OPTION,
+                    "a matrix with wells beside it does not allow scale, which would have to scale B and C too");
+}
+
 /* Makes the system and the preconditioner, from the analysis if it is not NULL. */
 static karst_status make_system(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
@@ -157,6 +172,7 @@ static karst_status make_system(karst_solver *solver, const karst_matrix *A, con
                         "%s combines the equations of a cell as the simulator scaled them: it does not allow scale, "
                         "but has cpr-balance",
                         precond->name);
+  if (!status && solver->wells) status = check_wells(solver, A);
   if (!status && precond->for_symmetric && scale == KARST_SCALE_BLOCK)
     karst_notify(context, KARST_MESSAGE_WARNING,
                  "%s is for symmetric matrices, and block scaling makes them unsymmetric", precond->name);
@@ -164,12 +180,15 @@ static karst_status make_system(karst_solver *solver, const karst_matrix *A, con
     karst_notify(context, KARST_MESSAGE_WARNING,
                  "%s needs a symmetric preconditioner, and %s is not: use bicgstab or fgmres", krylov->name,
                  precond->name);
-  if (!status) status = karst_system_setup(&ordering, scale, A, analysis ? analysis->ordered : NULL, &solver->system);
+  if (!status)
+    status =
+        karst_system_setup(&ordering, scale, A, solver->wells, analysis ? analysis->ordered : NULL, &solver->system);
   if (!status) status = make_parts(solver, analysis);
   if (status) return status;
   if (!analysed) karst_notify(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
   const karst_matrix *matrix = solver->apart ? solver->apart : solver->system.matrix;
-  return karst_precond_prepare_with(precond, solver->options, matrix, analysed, &solver->precond);
+  return karst_precond_prepare_with(precond, solver->options, matrix, solver->wells ? &solver->system.wells : NULL,
+                                    analysed, &solver->precond);
 }
 
 /* Makes the Krylov method on them, and the work space of the solver itself. */

@@ -31,6 +31,11 @@ static karst_status go_on(karst_solver *solver, const double *b, double *x, doub
   return status;
 }
 
+static bool wells_are_sound(const karst_solver *solver)
+{
+  return !solver->wells || solver->wells->reason == KARST_SOUND;
+}
+
 /* Composes the sentence of karst_solver_explain. */
 static void explain(karst_solver *solver, const karst_result *result, const karst_fault *fault)
 {
@@ -60,6 +65,10 @@ static void explain(karst_solver *solver, const karst_result *result, const kars
     karst_print(text, size, "%s after %d iteration%s: the true residual is %.3e, %.3e of the right-hand side's norm",
                 result->reason == KARST_CONVERGED_MONITOR ? "accepted by the monitor" : "converged", result->iterations,
                 result->iterations == 1 ? "" : "s", result->residual, result->relative_residual);
+  else if (!wells_are_sound(solver))
+    snprintf(text, size, "not solved: %s of well %lld %s", solver->wells->reason == KARST_NOT_FINITE ? "a value" : "D",
+             (long long)solver->wells->bad,
+             solver->wells->reason == KARST_NOT_FINITE ? "is not finite" : "is singular");
   else if (result->reason == KARST_SINGULAR_BLOCK)
     snprintf(text, size, "not solved: the pivot block of block row %lld is singular", row);
   else if (result->reason == KARST_NOT_FINITE && row >= 0)
@@ -101,6 +110,9 @@ static karst_status check_arguments(const karst_solver *solver, const karst_vect
     return karst_fail(solver->context, KARST_ERROR_ARGUMENT,
                       "the solution overlaps the values that the matrix refers to");
   karst_status status = karst_matrix_check_generation(A, solver->generation, "solver");
+  if (!status && solver->wells && solver->wells->generation != solver->system.wells_generation)
+    status = karst_fail(solver->context, KARST_ERROR_ARGUMENT,
+                        "the values of the wells were updated, and karst_solver_update was not called");
   if (!status && !karst_system_is_current(&solver->system))
     status = karst_fail(solver->context, KARST_ERROR_ARGUMENT,
                         "the referenced values have been written since the solver's last setup or update: "
@@ -147,6 +159,11 @@ static karst_status solve(karst_solver *solver, const double *b, double *x, kars
   const karst_system *system = &solver->system;
   double rhs_norm;
   solver->krylov->report.count = 0;
+  if (!wells_are_sound(solver)) { /* there is no operator */
+    result->reason = solver->wells->reason;
+    result->residual = result->relative_residual = NAN;
+    return KARST_SUCCESS;
+  }
   karst_next_share(solver);
   karst_status status = karst_outer_norm(solver, b, &rhs_norm);
   if (status) return status;

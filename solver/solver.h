@@ -18,6 +18,7 @@ struct karst_solver {
   karst_methods chosen;   /* by options; the ordering of set-up's choice replaces auto */
   karst_order_choice order;
   karst_krylov_limits limits;
+  const karst_wells *wells; /* the caller's, beside the matrix; not owned; NULL: there are none */
   karst_system system;
   karst_product product; /* the caller's function, which multiplies instead of the matrix in the Krylov method */
   karst_operator caller; /* the caller's system, in the caller's order and not scaled */

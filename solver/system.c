@@ -43,14 +43,27 @@ static karst_status make_vectors(karst_system *s, karst_scale scale)
   return status;
 }
 
+/* Makes the views of the wells in both orders. */
+static karst_status view_wells(const karst_wells *wells, karst_system *s)
+{
+  if (!wells) return KARST_SUCCESS;
+  karst_status status = karst_wells_view_make(wells, &s->caller_wells);
+  if (!status && s->copy)
+    status = karst_wells_view_permute(&s->caller_wells, s->ordered->permutation, &s->wells);
+  else if (!status)
+    s->wells = karst_wells_view_of(wells, s->caller_wells.space);
+  s->memory += karst_wells_view_memory(&s->caller_wells) + karst_wells_view_memory(&s->wells);
+  return status;
+}
+
 karst_status karst_system_setup(const karst_ordering_choice *ordering, karst_scale scale, const karst_matrix *A,
-                                karst_ordered *ordered, karst_system *system)
+                                const karst_wells *wells, karst_ordered *ordered, karst_system *system)
 {
   karst_context *context = A->context;
   double begin = karst_clock();
   *system = (karst_system){.context = context, .original = A, .matrix = A, .block_row = -1};
   const bool scaled = scale != KARST_SCALE_NONE;
-  if (!ordering->ops->compute && !scaled) return KARST_SUCCESS;
+  if (!ordering->ops->compute && !scaled) return view_wells(wells, system);
   if (scaled) {
     karst_status missing =
         karst_matrix_check_diagonal(A); /* before the ordering, so that the error has the caller's row */
@@ -64,6 +77,7 @@ karst_status karst_system_setup(const karst_ordering_choice *ordering, karst_sca
   }
   if (!status) status = make_copy(system);
   if (!status) status = make_vectors(system, scale);
+  if (!status) status = view_wells(wells, system);
   system->time_order = karst_clock() - begin;
   return status;
 }
@@ -97,6 +111,7 @@ karst_status karst_system_update(karst_system *s)
   karst_status status = KARST_SUCCESS;
   s->reason = KARST_SOUND;
   s->block_row = -1;
+  if (s->wells.wells) s->wells_generation = s->wells.wells->generation;
   if (!s->copy) return KARST_SUCCESS;
   if (follows_caller(s)) s->fingerprint = fingerprint(s);
   backend->gather(s->context, (karst_index)karst_matrix_blocks(A), A->block_size * A->block_size,
@@ -128,6 +143,8 @@ void karst_system_destroy(karst_system *s)
   context->backend->release(context, s->rhs);
   context->backend->release(context, s->solution);
   context->backend->release(context, s->start);
+  karst_wells_view_release(&s->wells);
+  karst_wells_view_release(&s->caller_wells);
   karst_matrix_destroy(s->copy);
   karst_ordered_release(s->ordered);
   *s = (karst_system){0};

@@ -7,7 +7,8 @@
 
 /* With natural ordering and no scaling, matrix is the caller's own. Otherwise it is an owned copy
  *     B = P (D A D) P^T      scale diagonal: D = diag(|a_rr|)^-1/2, keeps symmetry
- *     B = S P A P^T          scale block: S the inverse diagonal blocks of P A P^T */
+ *     B = S P A P^T          scale block: S the inverse diagonal blocks of P A P^T
+ * Wells beside the matrix (lib/wells/wells.h) are in the same order, and allow no scaling. */
 typedef struct karst_system {
   karst_context *context;
   const karst_matrix *original; /* not owned */
@@ -20,17 +21,20 @@ typedef struct karst_system {
   double *block_unscale;  /* [b*b*block_rows] the diagonal blocks themselves, device; NULL unless scale is block */
   double *rhs, *solution; /* [rows] work vectors in the new order, device; NULL for the caller's own system */
   double *start;          /* [rows] the caller's start in the new order, device; NULL unless scale is diagonal */
-  double fingerprint;     /* of the values that the copy was made from, if the matrix refers to the caller's array */
-  karst_reason reason;    /* KARST_SINGULAR_BLOCK or KARST_NOT_FINITE from block scaling */
-  karst_index block_row;  /* in the caller's order */
-  int64_t memory;         /* bytes held */
+  karst_wells_view caller_wells; /* beside the matrix, in the caller's order; without wells: zeros */
+  karst_wells_view wells;        /* in the order of the system */
+  int64_t wells_generation;      /* of their values at the last update */
+  double fingerprint;    /* of the values that the copy was made from, if the matrix refers to the caller's array */
+  karst_reason reason;   /* KARST_SINGULAR_BLOCK or KARST_NOT_FINITE from block scaling */
+  karst_index block_row; /* in the caller's order */
+  int64_t memory;        /* bytes held */
   double time_order;
 } karst_system;
 
-/* The pattern half: ordering, permuted pattern, work space. ordered: that of another system with this ordering and
- * pattern, or NULL. After a failure destroy releases what was made. */
+/* The pattern half: ordering, permuted pattern, work space. wells: beside A, or NULL. ordered: that of another system
+ * with this ordering and pattern, or NULL. After a failure destroy releases what was made. */
 karst_status karst_system_setup(const karst_ordering_choice *ordering, karst_scale scale, const karst_matrix *A,
-                                karst_ordered *ordered, karst_system *system);
+                                const karst_wells *wells, karst_ordered *ordered, karst_system *system);
 /* The numeric half: permuted and scaled values. */
 karst_status karst_system_update(karst_system *system);
 void karst_system_destroy(karst_system *system);

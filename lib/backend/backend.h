@@ -27,6 +27,7 @@ struct karst_backend {
   const struct karst_rrb_kernels *rrb;
   const struct karst_amg_kernels *amg;
   const struct karst_cpr_kernels *cpr;
+  const struct karst_wells_kernels *wells;
   const struct karst_ilu_residual_kernels *ilu_residual; /* only in the host's backend, for the factors of every
                                                           * backend; ilu_residual.h */
 

@@ -7,11 +7,13 @@
 #define KARST_LIB_MATRIX_OPERATOR_H
 
 #include "lib/matrix/residual.h"
+#include "lib/wells/wells.h"
 
 typedef struct karst_operator {
   karst_context *context;
-  karst_layout layout; /* of x and of the products: the operator is square */
-  const void *data;    /* for the functions; not owned */
+  karst_layout layout;           /* of x and of the products: the operator is square */
+  const void *data;              /* for the functions; not owned */
+  const karst_wells_view *wells; /* of a matrix with wells beside it; not owned; else NULL */
   double unit; /* a component of a residual has rounding errors of at most this part of |b| + |A| |x|; 0: unknown */
   const char *product; /* name of a product in a sentence, such as "the matrix times a vector" */
   bool unread;         /* some unknown may be in no equation, and can overflow without an effect on the residual */
@@ -41,7 +43,8 @@ typedef struct karst_operator {
   karst_index (*block_row)(const struct karst_operator *A, int64_t element);
 } karst_operator;
 
-/* The matrix must outlive the operator; its values may change. */
-karst_operator karst_operator_of_matrix(const karst_matrix *A);
+/* A, or A - C^T D^-1 B with wells in A's order unless they are NULL. Both must outlive the operator; their values may
+ * change. */
+karst_operator karst_operator_of_matrix(const karst_matrix *A, const karst_wells_view *wells);
 
 #endif

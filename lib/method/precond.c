@@ -141,8 +141,8 @@ static karst_status analyse(karst_precond *p, const karst_options *options)
 }
 
 karst_status karst_precond_prepare_with(const struct karst_precond_ops *ops, const karst_options *options,
-                                        const karst_matrix *A, karst_precond_analysis *analysis,
-                                        karst_precond **precond)
+                                        const karst_matrix *A, const karst_wells_view *wells,
+                                        karst_precond_analysis *analysis, karst_precond **precond)
 {
   double begin = karst_clock();
   karst_status status = karst_allocate_zero(A->context, precond, 1, sizeof **precond, "a preconditioner");
@@ -151,6 +151,7 @@ karst_status karst_precond_prepare_with(const struct karst_precond_ops *ops, con
   p->ops = ops;
   p->context = A->context;
   p->A = A;
+  p->wells = wells;
   p->block_row = -1;
   p->generation = -1;
   p->due = ops->choose != NULL;
@@ -176,7 +177,7 @@ karst_status karst_precond_prepare_with(const struct karst_precond_ops *ops, con
 karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const karst_options *options,
                                    const karst_matrix *A, karst_precond **precond)
 {
-  return karst_precond_prepare_with(ops, options, A, NULL, precond);
+  return karst_precond_prepare_with(ops, options, A, NULL, NULL, precond);
 }
 
 void karst_precond_destroy(karst_precond *precond)

@@ -8,6 +8,7 @@
 #include "lib/matrix/matrix.h"
 #include "lib/options/options.h"
 #include "lib/options/report.h"
+#include "lib/wells/wells.h"
 
 /* Data shared by preconditioners of one pattern, also in several threads: it never changes after it is made. */
 typedef struct karst_precond_analysis {
@@ -126,16 +127,17 @@ static inline double karst_traffic_of(int64_t scalars, int64_t indices)
 struct karst_precond {
   const struct karst_precond_ops *ops;
   karst_context *context;
-  const karst_matrix *A; /* not owned */
-  const void *settings;  /* values of the rows of ops->options; NULL without rows */
-  int64_t generation;    /* of A's values at the last update, -1 if it failed */
-  bool begun;            /* setup was called, so destroy must be called */
-  bool due;              /* the next update runs choose first */
-  void *data;            /* the method's own */
-  bool varies;           /* set by setup: M^-1 is not the same linear operator in each apply */
-  bool calls_registered; /* set by setup: an apply calls a registered method, which may wait or fail */
-  karst_reason reason;   /* after update KARST_SOUND, _SINGULAR_BLOCK, _NOT_FINITE, _INDEFINITE_PRECOND, or
-                          * _OUT_OF_RANGE: float cannot hold the factors of block_row */
+  const karst_matrix *A;         /* not owned */
+  const karst_wells_view *wells; /* beside A, in its order; not owned; NULL: there are none */
+  const void *settings;          /* values of the rows of ops->options; NULL without rows */
+  int64_t generation;            /* of A's values at the last update, -1 if it failed */
+  bool begun;                    /* setup was called, so destroy must be called */
+  bool due;                      /* the next update runs choose first */
+  void *data;                    /* the method's own */
+  bool varies;                   /* set by setup: M^-1 is not the same linear operator in each apply */
+  bool calls_registered;         /* set by setup: an apply calls a registered method, which may wait or fail */
+  karst_reason reason;           /* after update KARST_SOUND, _SINGULAR_BLOCK, _NOT_FINITE, _INDEFINITE_PRECOND, or
+                                  * _OUT_OF_RANGE: float cannot hold the factors of block_row */
   karst_index block_row;
   char explanation[160];              /* what update adds about its reason, such as a node of the grid; "" if nothing */
   karst_precond_analysis *analysis;   /* from ops->analyse, or given; NULL: no analysis; counted as a holder */
@@ -196,10 +198,11 @@ karst_status karst_precond_check_order(const struct karst_precond_ops *ops, cons
 /* Allocates a preconditioner, reads its settings, and runs ops->analyse and ops->setup, without factoring. */
 karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const karst_options *options,
                                    const karst_matrix *A, karst_precond **precond);
-/* The same with an analysis that karst_precond_check_analysis accepts, of the same pattern; NULL: without one. */
+/* The same for A with wells beside it, and with an analysis that karst_precond_check_analysis accepts, of the same
+ * pattern. Each may be NULL for none. */
 karst_status karst_precond_prepare_with(const struct karst_precond_ops *ops, const karst_options *options,
-                                        const karst_matrix *A, karst_precond_analysis *analysis,
-                                        karst_precond **precond);
+                                        const karst_matrix *A, const karst_wells_view *wells,
+                                        karst_precond_analysis *analysis, karst_precond **precond);
 
 /* KARST_ERROR_ARGUMENT if the options differ from those that the analysis depends on. */
 karst_status karst_precond_check_analysis(const karst_precond_analysis *analysis, const karst_options *options);

@@ -16,7 +16,7 @@ static inline karst_status make_driver(const tap_settings *settings, const karst
   karst_status status = tap_options_create(A->context, settings, &options);
   if (status) return status;
   karst_methods_read(options, &chosen);
-  const karst_operator operator= karst_operator_of_matrix(A);
+  const karst_operator operator= karst_operator_of_matrix(A, NULL);
   status = karst_krylov_create(karst_krylov_table[chosen.solver], options, limits, &operator, M, krylov);
   karst_options_destroy(options);
   return status;

@@ -1,0 +1,48 @@
+/* factor.c - inverts the blocks D of wells on the CPU, a thread a well, and finds values that are not finite. */
+#include "cpu/wells/wells_cpu.h"
+#include "lib/backend/dense.h"
+
+/* What the entries of a well are: largest 0 if they all are 0, and not finite if one is not. */
+static double find_largest(int64_t count, const double *value)
+{
+  double largest = 0;
+  for (int64_t v = 0; v < count; v++)
+    if (!(fabs(value[v]) <= largest)) largest = fabs(value[v]);
+  return largest;
+}
+
+static karst_reason invert(const karst_wells *wells, const karst_well *well)
+{
+  const int n = well->equations;
+  const int64_t entries = (int64_t)well->count * wells->block_size * n, square = karst_block_offset(n, 1);
+  const double coupling = find_largest(entries, wells->B + well->entry) + find_largest(entries, wells->C + well->entry);
+  double *inverse = wells->inverse + well->square, work[2 * n];
+  int pivot[n];
+  karst_reason reason = coupling <= DBL_MAX ? karst_block_inverse(n, wells->D + well->square, wells->D + well->square,
+                                                                  inverse, work, pivot)
+                                            : KARST_NOT_FINITE;
+  if (reason != KARST_SOUND)
+    for (int64_t v = 0; v < square; v++) inverse[v] = 0;
+  return reason == KARST_SINGULAR_BLOCK && coupling == 0 ? KARST_SOUND : reason;
+}
+
+karst_status karst_wells_factor_cpu(karst_context *context, karst_wells *wells)
+{
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, wells->entries + wells->squares);
+  karst_index bad = wells->count;
+  karst_reason reason = KARST_SOUND;
+#pragma omp parallel for num_threads(piece.threads) schedule(static)
+  for (karst_index i = 0; i < wells->count; i++) {
+    const karst_reason of_well = invert(wells, wells->well + i);
+    if (of_well == KARST_SOUND) continue;
+#pragma omp critical(karst_wells_factor)
+    if (i < bad) {
+      bad = i;
+      reason = of_well;
+    }
+  }
+  karst_end(context, &piece);
+  wells->reason = reason;
+  wells->bad = reason == KARST_SOUND ? -1 : bad;
+  return KARST_SUCCESS;
+}
