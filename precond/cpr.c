@@ -4,11 +4,13 @@
  *
  *     z_p = M1^-1 W^T r,   z = E z_p + M2^-1 (r - A E z_p),   M1 ~ A_p = W^T A E
  *
- * E has the pressure of each cell among its b unknowns, and W^T combines the b equations of each cell to one whose
+ * With wells beside the matrix, A - C^T D^-1 B takes the place of A in r - A E z_p, and the pressure system may have a
+ * row for each well (cpr_wells.h). E has the pressure of each cell among its b unknowns, and W^T combines the b equations of each cell to one whose
  * couplings are mainly those of pressures. A is in blocks of b; r and z have b elements a cell, z_p has one. */
 #include "lib/backend/cpr_kernels.h"
 #include "lib/matrix/cell_values.h"
 #include "precond/amg/amg.h"
+#include "precond/cpr_wells.h"
 #include "precond/stages.h"
 
 enum { AUTO = 0, BALANCE = 20, UNKNOWNS = 16 /* that cpr-pressure has numbers for */ };
@@ -23,8 +25,12 @@ struct settings {
   int pressure; /* 0: auto; else 1 + the number of the unknown */
   int weights;  /* 0: auto; else 1 + a karst_cpr_weights */
   int balance;
+  int wells; /* of enum wells */
   karst_options *stage[KARST_STAGES];
 };
+
+enum wells { WELLS_NONE, WELLS_ROWS };
+static const char *const wells_names[] = {"none", "rows", NULL};
 
 /* The weights in use, and what they are made from. */
 struct weighting {
@@ -36,6 +42,7 @@ struct weighting {
 struct state {
   karst_cpr cpr;
   karst_matrix *pressure; /* A_p */
+  karst_cpr_wells wells;  /* of the pressure system; zeros if it has none */
   karst_precond *stage[KARST_STAGES];
   bool found;                 /* the pressure unknown, with its couplings */
   double coupling;            /* of the pressures a cell, near 1 for an elliptic equation */
@@ -59,6 +66,12 @@ static karst_status check_settings(const karst_precond *p)
   return KARST_SUCCESS;
 }
 
+/* The matrix of the pressure solve. */
+static const karst_matrix *pressure_of(const struct state *state)
+{
+  return state->wells.matrix ? state->wells.matrix : state->pressure;
+}
+
 /* Within cpr the coarsening pmis needs fewer strong couplings than alone. */
 static karst_status make_stages(karst_precond *p, struct state *state)
 {
@@ -69,7 +82,7 @@ static karst_status make_stages(karst_precond *p, struct state *state)
   karst_options_read(settings->stage[0], karst_precond_amg.options, &amg);
   if (amg.coarsening == KARST_AMG_PMIS && amg.strength == 0)
     status = karst_options_put(settings->stage[0], "amg-strength", "0.5", &strength);
-  if (!status) status = karst_stage_make(p, 0, settings->stage[0], state->pressure, &state->stage[0]);
+  if (!status) status = karst_stage_make(p, 0, settings->stage[0], pressure_of(state), &state->stage[0]);
   return status ? status : karst_stage_make(p, 1, settings->stage[1], p->A, &state->stage[1]);
 }
 
@@ -77,7 +90,9 @@ static void count(karst_precond *p)
 {
   const struct state *state = p->data;
   const int64_t cells = p->A->block_rows, vectors = karst_matrix_rows(p->A) + 2 * cells;
-  const int64_t own = state->cpr.memory + p->A->blocks * (int64_t)sizeof(double);
+  const int64_t own =
+      state->cpr.memory + state->wells.memory +
+      (p->A->blocks + (state->wells.matrix ? state->wells.matrix->blocks : 0)) * (int64_t)sizeof(double);
   karst_stages_count(p, state->stage, own);
   p->traffic.update = karst_traffic_of(2 * karst_entries(p->A) + p->A->blocks, 2 * p->A->blocks);
   p->traffic.apply = karst_traffic_of(3 * vectors, p->A->blocks + cells) +
@@ -97,6 +112,8 @@ static karst_status setup(karst_precond *p)
   p->data = state;
   status = kernels_of(p)->plan(context, A, &state->cpr);
   if (!status) status = karst_matrix_on_blocks_of(A, 1, &state->pressure);
+  if (!status && p->wells && p->wells->wells->count > 0 && ((const struct settings *)p->settings)->wells == WELLS_ROWS)
+    status = karst_cpr_wells_make(A, p->wells, &state->wells);
   if (!status) status = make_stages(p, state);
   if (!status) count(p);
   return status;
@@ -210,9 +227,16 @@ static karst_status make_pressure_matrix(karst_precond *p, struct state *state)
   p->block_row = outcome.block_row;
   if (status || outcome.reason != KARST_SOUND) return status;
   state->pressure->generation++;
+  if (state->wells.matrix) karst_cpr_wells_update(p->wells, &state->cpr, state->pressure, &state->wells);
   state->weighting = weighting;
   state->outcome = outcome;
   return KARST_SUCCESS;
+}
+
+/* A row of the pressure system that belongs to a well is no block row of the matrix. */
+static void forget_well(karst_precond *p)
+{
+  if (p->block_row >= p->A->block_rows) p->block_row = -1;
 }
 
 static karst_status choose(karst_precond *p)
@@ -221,7 +245,10 @@ static karst_status choose(karst_precond *p)
   karst_status status = choose_pressure(p, state);
   if (!status && p->reason == KARST_SOUND) status = make_pressure_matrix(p, state);
   state->fresh = true;
-  return status || p->reason != KARST_SOUND ? status : karst_stages_choose(p, state->stage);
+  if (status || p->reason != KARST_SOUND) return status;
+  status = karst_stages_choose(p, state->stage);
+  forget_well(p);
+  return status;
 }
 
 static karst_status report(karst_precond *p, const struct state *state)
@@ -246,6 +273,7 @@ static karst_status update(karst_precond *p)
   state->fresh = false;
   if (!status && p->reason == KARST_SOUND) status = report(p, state);
   if (!status && p->reason == KARST_SOUND) status = karst_stages_update(p, state->stage);
+  forget_well(p);
   count(p);
   return status;
 }
@@ -254,11 +282,14 @@ static karst_status apply(const karst_precond *p, const double *r, double *z)
 {
   const struct state *state = p->data;
   const struct karst_cpr_kernels *kernels = kernels_of(p);
-  double *r_p = state->cpr.residual, *s = state->cpr.residual, *z_p = state->cpr.solution;
+  const bool rows = state->wells.matrix != NULL;
+  double *r_p = rows ? state->wells.residual : state->cpr.residual, *s = state->cpr.residual;
+  double *z_p = rows ? state->wells.solution : state->cpr.solution;
   kernels->restrict_residual(p->context, &state->cpr, r, r_p);
   karst_status status = karst_precond_run_apply(state->stage[0], r_p, z_p);
   if (status) return status;
   kernels->subtract(p->context, p->A, &state->cpr, r, z_p, s);
+  if (p->wells) karst_wells_multiply(p->wells, state->cpr.pressure, -1, z_p, s);
   status = karst_precond_run_apply(state->stage[1], s, z);
   if (status) return status;
   kernels->prolong(p->context, &state->cpr, z_p, z);
@@ -275,12 +306,14 @@ static void destroy(karst_precond *p)
   struct state *state = p->data;
   if (!state) return;
   karst_stages_destroy(state->stage);
+  karst_cpr_wells_destroy(p->context, &state->wells);
   karst_matrix_destroy(state->pressure);
   kernels_of(p)->plan_destroy(p->context, &state->cpr);
   karst_release(p->context, state);
 }
 
 static const char *weights_name(size_t i) { return weight_names[i]; }
+static const char *wells_name(size_t i) { return wells_names[i]; }
 
 /* "auto", then the numbers of the unknowns. */
 static const char *pressure_name(size_t i)
@@ -308,6 +341,12 @@ static const karst_option cpr_rows[] = {
      "sweeps that balance the rows of the pressure matrix with its columns",
      "Use about 20 if the equations of some cells are scaled differently from those of others, by pore volumes or "
      "wells."},
+    {"cpr-wells", KARST_OPTION_NAME, false, FIELD(wells), wells_name, 0, "rows",
+     "wells beside the matrix in the pressure system of cpr",
+     "rows: a row and a column for each well, for the unknown that couples most with the pressures of its cells, as in "
+     "OPM's cprw. none: the pressure system has the cells alone, as in OPM's cpr. The option makes no difference "
+     "without "
+     "wells (karst_solver_set_wells)."},
     {"first", KARST_OPTION_PRECOND, false, FIELD(stage[0]), NULL, 0, "amg",
      "pressure solve of cpr, with options first.amg-cycle and so on",
      "Any preconditioner except auto, also a registered one. It gets the pressure matrix, of one unknown a cell."},

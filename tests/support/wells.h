@@ -63,6 +63,48 @@ static inline void draw_wells(struct well_arrays *w, karst_index rows, int b, ka
   for (int64_t v = 0; v < entries; v++) w->B[v] = size * tap_random(), w->C[v] = size * tap_random();
 }
 
+/* Wells as a simulator has them, each open to a column of count cells, stride apart, of a system whose unknown 0 is the
+ * pressure. The unknowns of a well are its pressure P and its rate Q, and its equations the balance Q = sum of q and
+ * Q or P given: every third has P given. The flow q_a of equation a into the well has the derivative m_a by the cell's
+ * pressure and -m_a by P, some by the other unknowns, and m_a is factor times that in A. A gets the cell's part. */
+static inline void draw_flowing_wells(karst_context *context, struct well_arrays *w, karst_matrix *A, karst_index wells, karst_index stride,
+                                      karst_index count, double factor)
+{
+  const karst_index rows = karst_matrix_block_rows(A), *start = karst_matrix_row_start(A);
+  const karst_index *column = karst_matrix_column(A);
+  const int b = karst_matrix_block_size(A);
+  double *value = values_on_host(A);
+  memset(w, 0, sizeof *w);
+  w->b = b;
+  w->wells = wells;
+  for (karst_index i = 0; i < wells; i++) {
+    double *D = w->D + 4 * i;
+    const karst_index top = (karst_index)tap_random_index(rows - (count - 1) * stride);
+    w->equations[i] = 2;
+    w->start[i + 1] = w->start[i] + count;
+    D[2] = 1;
+    D[i % 3 == 2 ? 1 : 3] = 1;
+    for (karst_index k = 0; k < count; k++) {
+      const karst_index p = w->start[i] + k, cell = w->cell[p] = top + k * stride;
+      double *B = w->B + well_entry(w, i, p), *C = w->C + well_entry(w, i, p);
+      karst_index at = start[cell];
+      while (column[at] != cell) at++;
+      for (int a = 0; a < b; a++) {
+        const double m = factor * (1 + 0.5 * tap_random()) * value[(int64_t)at * b * b + a];
+        C[2 * a] = -m;
+        D[0] += m;
+        for (int u = 0; u < b; u++) {
+          const double by = u == 0 ? m : 0.2 * m * tap_random();
+          value[(int64_t)at * b * b + u * b + a] += by;
+          B[2 * u] -= by;
+        }
+      }
+    }
+  }
+  tap_need(context, karst_matrix_update_values(A, value), "values with wells");
+  free(value);
+}
+
 static inline karst_wells *make_wells(karst_context *context, karst_index rows, const struct well_arrays *w)
 {
   karst_wells *wells;
