@@ -143,8 +143,8 @@ void karst_system_destroy(karst_system *s)
   context->backend->release(context, s->rhs);
   context->backend->release(context, s->solution);
   context->backend->release(context, s->start);
-  karst_wells_view_release(&s->wells);
-  karst_wells_view_release(&s->caller_wells);
+  karst_wells_view_release(context, &s->wells);
+  karst_wells_view_release(context, &s->caller_wells);
   karst_matrix_destroy(s->copy);
   karst_ordered_release(s->ordered);
   *s = (karst_system){0};

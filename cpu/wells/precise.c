@@ -1,10 +1,8 @@
 /* precise.c - the residual b - (A - C^T D^-1 B) x in perforated cells to twice the working precision, on the CPU. w is
- * the sum of two numbers: D^-1 t, and two steps of refinement with t - D w, all with the inverse in working
+ * the sum of two numbers: D^-1 t, and steps of refinement with t - D w, all with the inverse in working
  * precision. */
 #include "cpu/wells/wells_cpu.h"
 #include "lib/backend/wells_steps.h"
-
-enum { REFINEMENTS = 2 };
 
 /* w = high + low */
 static void solve_well(const karst_wells_view *view, const karst_well *well, const double *x, double *high, double *low)
@@ -19,7 +17,7 @@ static void solve_well(const karst_wells_view *view, const karst_well *well, con
     low[e] = 0;
   }
   for (int e = 0; e < n; e++) high[e] = karst_wells_row_product(n, inverse, rounded, e);
-  for (int step = 0; step < REFINEMENTS; step++) {
+  for (int step = 0; step < KARST_WELLS_REFINEMENTS; step++) {
     for (int e = 0; e < n; e++)
       rounded[e] = karst_wells_defect(n, D, (karst_wells_sum){sum[e], error[e]}, high, low, e);
     for (int e = 0; e < n; e++) low[e] += karst_wells_row_product(n, inverse, rounded, e);

@@ -10,7 +10,7 @@ extern "C" {
 namespace
 {
 
-enum { THREADS = 128, REFINEMENTS = 2 };
+enum { THREADS = 128 };
 
 __global__ void __launch_bounds__(THREADS) solve_precisely(karst_wells_task task, const double *x)
 {
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(THREADS) solve_precisely(karst_wells_task task
   }
   __syncthreads();
   for (int e = t; e < n; e += THREADS) high[e] = karst_wells_row_product(n, inverse, rounded, e);
-  for (int step = 0; step < REFINEMENTS; step++) {
+  for (int step = 0; step < KARST_WELLS_REFINEMENTS; step++) {
     __syncthreads();
     for (int e = t; e < n; e += THREADS)
       rounded[e] = karst_wells_defect(n, D, karst_wells_sum{sum[e], error[e]}, high, low, e);

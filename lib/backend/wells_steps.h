@@ -9,6 +9,9 @@
 
 #include <math.h>
 
+/* Of D^-1 (g - B x): enough for the digits of two numbers if the condition of D is up to about 1e10. */
+enum { KARST_WELLS_REFINEMENTS = 4 };
+
 /* The sum is sum + error. */
 typedef struct karst_wells_sum {
   double sum, error;

@@ -52,10 +52,8 @@ karst_status karst_wells_view_permute(const karst_wells_view *caller, const kars
   return status;
 }
 
-void karst_wells_view_release(karst_wells_view *view)
+void karst_wells_view_release(karst_context *context, karst_wells_view *view)
 {
-  if (!view->wells) return;
-  karst_context *context = view->wells->context;
   for (int i = 0; i < 2; i++) karst_release_placed(context, view->owned[i], view->placed[i]);
   context->backend->release(context, view->owned_space);
   *view = (karst_wells_view){0};

@@ -71,7 +71,7 @@ karst_wells_view karst_wells_view_of(const karst_wells *wells, double *space);
 karst_status karst_wells_view_make(const karst_wells *wells, karst_wells_view *view);
 karst_status karst_wells_view_permute(const karst_wells_view *caller, const karst_index *permutation,
                                       karst_wells_view *view);
-void karst_wells_view_release(karst_wells_view *view);
+void karst_wells_view_release(karst_context *context, karst_wells_view *view);
 int64_t karst_wells_view_memory(const karst_wells_view *view);
 
 /* y = y + sign C^T w with w = -D^-1 B x, and sign 1 or -1. unknown < 0: x and y have b scalars a block row. Else x has one, the

@@ -67,8 +67,8 @@ static inline void draw_wells(struct well_arrays *w, karst_index rows, int b, ka
  * pressure. The unknowns of a well are its pressure P and its rate Q, and its equations the balance Q = sum of q and
  * Q or P given: every third has P given. The flow q_a of equation a into the well has the derivative m_a by the cell's
  * pressure and -m_a by P, some by the other unknowns, and m_a is factor times that in A. A gets the cell's part. */
-static inline void draw_flowing_wells(karst_context *context, struct well_arrays *w, karst_matrix *A, karst_index wells, karst_index stride,
-                                      karst_index count, double factor)
+static inline void draw_flowing_wells(karst_context *context, struct well_arrays *w, karst_matrix *A, karst_index wells,
+                                      karst_index stride, karst_index count, double factor)
 {
   const karst_index rows = karst_matrix_block_rows(A), *start = karst_matrix_row_start(A);
   const karst_index *column = karst_matrix_column(A);

@@ -1,0 +1,59 @@
+/* test_wells_cpr.c - cpr with wells beside the matrix: with rows of wells in the pressure system it takes about the
+ * iterations of a matrix with the wells in it, also if some of the wells are shut. */
+#include "tests/support/multigrid.h"
+#include "tests/support/wells.h"
+
+static struct well_arrays w;
+
+/* Solves with more options after cpr, with wells beside A or NULL. */
+static int count(const struct problem *p, const karst_matrix *A, const karst_wells *wells, const char *choice,
+                 const char *ordering)
+{
+  karst_solver *solver = solver_from(p->context, PAIRS("solver", "bicgstab", "rtol", "1e-8", "precond", "cpr",
+                                                       "cpr-wells", choice, "ordering", ordering));
+  tap_need(p->context, karst_solver_set_wells(solver, wells), "set wells");
+  tap_need(p->context, karst_solver_setup(solver, A), "set-up");
+  const int iterations = count_solve(p, solver);
+  karst_solver_destroy(solver);
+  return iterations;
+}
+
+/* Every second well is shut: no coupling, and an identity for D. */
+static void shut_wells(karst_wells *wells)
+{
+  for (karst_index i = 0; i < w.wells; i += 2) {
+    const size_t entries = (size_t)(w.start[i + 1] - w.start[i]) * (size_t)(2 * w.b);
+    memset(w.B + well_entry(&w, i, w.start[i]), 0, entries * sizeof *w.B);
+    memset(w.C + well_entry(&w, i, w.start[i]), 0, entries * sizeof *w.C);
+    memcpy(w.D + 4 * i, ((const double[]){1, 0, 0, 1}), 4 * sizeof *w.D);
+  }
+  karst_wells_update_values(wells, w.B, w.C, w.D);
+}
+
+static void iterations(karst_context *context)
+{
+  struct problem p = problem_own(context, "blackoil:16x16x8,dt=10");
+  draw_flowing_wells(context, &w, p.A, 8, 16 * 16, 8, 10);
+  karst_wells *wells = make_wells(context, karst_matrix_block_rows(p.A), &w);
+  karst_matrix *inside = with_wells_inside(context, p.A, &w);
+  const int in = count(&p, inside, NULL, "rows", "natural"), rows = count(&p, p.A, wells, "rows", "natural");
+  const int none = count(&p, p.A, wells, "none", "natural"), ordered = count(&p, p.A, wells, "rows", "rcm");
+  tap_ok(in > 0 && rows > 0 && rows <= in + 6, "%d iterations with rows of wells, %d with wells in the matrix", rows,
+         in);
+  tap_ok(ordered > 0 && ordered <= rows + 4, "%d in another order", ordered);
+  tap_ok(none > rows, "%d without the rows", none);
+  karst_matrix_destroy(inside);
+  shut_wells(wells);
+  inside = with_wells_inside(context, p.A, &w);
+  const int left = count(&p, p.A, wells, "rows", "natural"), half = count(&p, inside, NULL, "rows", "natural");
+  tap_ok(left > 0 && left <= half + 6, "with half of them shut: %d, %d", left, half);
+  karst_matrix_destroy(inside);
+  karst_wells_destroy(wells);
+  problem_destroy(&p);
+}
+
+int main(void)
+{
+  tap_each_device(iterations, "cpr with wells");
+  return tap_done();
+}
