@@ -20,7 +20,7 @@ static void solve_well(const karst_wells_view *view, const karst_well *well, con
   for (int step = 0; step < KARST_WELLS_REFINEMENTS; step++) {
     for (int e = 0; e < n; e++)
       rounded[e] = karst_wells_defect(n, D, (karst_wells_sum){sum[e], error[e]}, high, low, e);
-    for (int e = 0; e < n; e++) low[e] += karst_wells_row_product(n, inverse, rounded, e);
+    for (int e = 0; e < n; e++) karst_wells_correct(karst_wells_row_product(n, inverse, rounded, e), &high[e], &low[e]);
   }
 }
 

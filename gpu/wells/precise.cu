@@ -31,7 +31,8 @@ __global__ void __launch_bounds__(THREADS) solve_precisely(karst_wells_task task
     for (int e = t; e < n; e += THREADS)
       rounded[e] = karst_wells_defect(n, D, karst_wells_sum{sum[e], error[e]}, high, low, e);
     __syncthreads();
-    for (int e = t; e < n; e += THREADS) low[e] += karst_wells_row_product(n, inverse, rounded, e);
+    for (int e = t; e < n; e += THREADS)
+      karst_wells_correct(karst_wells_row_product(n, inverse, rounded, e), &high[e], &low[e]);
   }
 }
 

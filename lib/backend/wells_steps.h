@@ -56,6 +56,14 @@ KARST_INLINE double karst_wells_defect(int n, const double *D, karst_wells_sum t
   return t.sum + t.error;
 }
 
+/* high + low = high + low + correction, with low at most the rounding error of high. */
+KARST_INLINE void karst_wells_correct(double correction, double *high, double *low)
+{
+  const double rest = *low + correction, sum = *high + rest, part = sum - *high;
+  *low = (*high - (sum - part)) + (rest - part);
+  *high = sum;
+}
+
 /* Subtracts the products of row r of C^T w with w = high + low, over the perforations of a cell. */
 KARST_INLINE void karst_wells_subtract_precise(int b, const karst_well *well, const karst_index *owner,
                                                const karst_index *list, karst_index count, const double *C,
