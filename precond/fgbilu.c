@@ -6,15 +6,28 @@
  *     y = D^-1 (r - E y),   z = y - D^-1 F z
  *
  * where E and F are the blocks of A below and above its diagonal, in the order of the cells of the grid. On such a grid
- * M is that of ILU(0). The factor is one block a cell; every apply reads E and F from the matrix. */
+ * M is that of ILU(0). The factor is one block a cell; every apply reads E and F from the matrix.
+ *
+ * Faults and wells couple cells without a common face. M leaves these blocks out, A = S + R with the remainder R, and R
+ * acts in the residual alone. Lumping R into the diagonal blocks takes up to 40 times the iterations of ILU(0) on
+ * systems of a faulted field, where R has a ninth of the couplings; without R they are those of ILU(0) to 10 %. */
 #include "lib/backend/fgbilu_kernels.h"
+#include "lib/vector/sums.h"
 #include "precond/ilu_settings.h"
 #include "symbolic/symbolic.h"
+
+#include <math.h>
 
 struct settings {
   int precision;
   int style; /* a karst_fgbilu_style */
   int pivoting;
+};
+
+/* The state of a preconditioner. */
+struct state {
+  karst_fgbilu fgbilu;
+  double share; /* of the remainder in the sum of the couplings' absolute values, by the first values; or NaN */
 };
 
 static void forget(karst_context *context, void *data)
@@ -58,15 +71,17 @@ static karst_status setup(karst_precond *p)
   const struct settings *settings = p->settings;
   const karst_fgbilu_analysis *analysis = p->analysis->data;
   const int64_t cells = karst_grid_cells(analysis->cells.size);
-  karst_fgbilu *fgbilu;
-  karst_status status = karst_allocate_zero(p->context, &fgbilu, 1, sizeof *fgbilu, "fgbilu");
+  struct state *state;
+  karst_status status = karst_allocate_zero(p->context, &state, 1, sizeof *state, "fgbilu");
   if (status) return status;
-  p->data = fgbilu;
+  p->data = state;
+  state->share = NAN;
+  karst_fgbilu *fgbilu = &state->fgbilu;
   fgbilu->analysis = analysis;
   fgbilu->pivoting = settings->pivoting;
   status = p->context->backend->fgbilu->plan(p->context, fgbilu);
   p->factor_entries = karst_block_offset(analysis->block_size, analysis->cells.rows);
-  p->memory = cells * (int64_t)(sizeof(uint32_t) + (analysis->cells.row ? sizeof(karst_index) : 0)) +
+  p->memory = cells * (int64_t)(sizeof(uint64_t) + (analysis->cells.row ? sizeof(karst_index) : 0)) +
               analysis->plan_memory + fgbilu->plan_memory;
   p->traffic.update = karst_traffic_of(karst_entries(p->A) + p->factor_entries, 0);
   const double bytes = (double)karst_entries(p->A) * (analysis->single ? sizeof(float) : sizeof(double));
@@ -74,28 +89,56 @@ static karst_status setup(karst_precond *p)
   p->waits.levels = analysis->hyperplanes;
   if (!status) status = karst_precision_put(p, bytes);
   if (!status) status = karst_precond_put(p, "hyperplanes", "level sets", (double)analysis->hyperplanes);
-  return status ? status : karst_precond_put_text(p, "style_used", analysis->style);
+  if (!status) status = karst_precond_put_text(p, "style_used", analysis->style);
+  if (status || analysis->cells.remainder == 0) return status;
+  return karst_precond_put(p, "remainder_couplings", "without a common face", (double)analysis->cells.remainder);
+}
+
+/* Measures the remainder, once. */
+static karst_status choose(karst_precond *p)
+{
+  struct state *state = p->data;
+  karst_context *context = p->context;
+  const karst_fgbilu_analysis *analysis = p->analysis->data;
+  const int64_t rows = analysis->cells.rows;
+  double *space, sum[2];
+  if (analysis->cells.remainder == 0) return KARST_SUCCESS;
+  karst_status status = karst_device_doubles(context, 3 * rows + 2, "the remainder of fgbilu", &space);
+  if (status) return status;
+  const double *const sums[2] = {space, space + rows};
+  double *ones = space + 2 * rows, *result = ones + rows;
+  context->backend->fgbilu->measure(context, p->A, analysis, space, space + rows);
+  context->backend->fill(context, rows, 1, ones);
+  karst_sums_dots(context, rows, 2, sums, ones, result);
+  status = context->backend->download(context, sum, result, sizeof sum);
+  context->backend->release(context, space);
+  if (!status) state->share = sum[1] > 0 ? sum[0] / sum[1] : 0;
+  return status;
 }
 
 static karst_status update(karst_precond *p)
 {
+  struct state *state = p->data;
   karst_factor_outcome outcome = {KARST_SOUND, -1, 0};
-  const karst_status status = p->context->backend->fgbilu->factor(p->context, p->A, p->data, &outcome);
+  const karst_status status = p->context->backend->fgbilu->factor(p->context, p->A, &state->fgbilu, &outcome);
   karst_ilu_take_outcome(p, &outcome);
-  return status;
+  if (status || isnan(state->share)) return status;
+  return karst_precond_put(p, "remainder_share", "of the couplings", state->share);
 }
 
 static karst_status apply(const karst_precond *p, const double *r, double *z)
 {
-  p->context->backend->fgbilu->solve(p->context, p->A, p->data, r, z);
+  const struct state *state = p->data;
+  p->context->backend->fgbilu->solve(p->context, p->A, &state->fgbilu, r, z);
   return KARST_SUCCESS;
 }
 
 static void destroy(karst_precond *p)
 {
-  if (!p->data) return;
-  p->context->backend->fgbilu->plan_destroy(p->context, p->data);
-  karst_release(p->context, p->data);
+  struct state *state = p->data;
+  if (!state) return;
+  p->context->backend->fgbilu->plan_destroy(p->context, &state->fgbilu);
+  karst_release(p->context, state);
 }
 
 static const char *style_name(size_t i)
@@ -131,11 +174,13 @@ extern const struct karst_precond_ops karst_precond_fgbilu;
 const struct karst_precond_ops karst_precond_fgbilu = {
     .name = "fgbilu",
     .help = "block ILU(0) on 7-point grids, which factors the diagonal blocks alone",
-    .details = "The grid is that of the matrix, or is found from the pattern; a matrix with other couplings is refused "
-               "with KARST_ERROR_MATRIX. Missing couplings, holes and any numbering of the block rows are allowed, and "
-               "the order of elimination is always that of the cells. Apply reads the other blocks from the matrix: "
-               "after karst_solver_keep or karst_precond_keep it mixes the diagonal blocks of the last factorization "
-               "with the couplings of the new values.",
+    .details = "The grid is that of the matrix, or is found from the pattern; a matrix without either is refused with "
+               "KARST_ERROR_MATRIX. Missing couplings, holes and any numbering of the block rows are allowed, and the "
+               "order of elimination is always that of the cells. Couplings of cells without a common face, as across "
+               "a fault or by a well, are not part of M; the report has their number and share. More than a quarter of "
+               "them is refused. Apply reads the other blocks from the matrix: after karst_solver_keep or "
+               "karst_precond_keep it mixes the diagonal blocks of the last factorization with the couplings of the "
+               "new values.",
     .needs_diagonal = true,
     .needs_grid = true,
     .options = rows,
@@ -145,6 +190,7 @@ const struct karst_precond_ops karst_precond_fgbilu = {
     .forget = forget,
     .differ = differ,
     .setup = setup,
+    .choose = choose,
     .update = update,
     .apply = apply,
     .destroy = destroy,

@@ -86,7 +86,7 @@ KARST_INLINE void factor_line(int b, bool triangles, const karst_fgbilu_pass *pa
   for (karst_index i = first; i < last; i++) {
     const karst_index row = cells->row ? cells->row[i] : i;
     if (row < 0) continue;
-    const uint32_t place = cells->place[i];
+    const uint64_t place = cells->place[i];
     const double *value = A->value + A->row_start[row] * bb, *end = A->value + A->row_start[row + 1] * bb;
     double *D = pass->factor + row * bb;
     const double *diagonal = value + karst_place(place, KARST_PLACE_DIAGONAL) * bb;

@@ -76,6 +76,8 @@ karst_fgbilu_pass karst_fgbilu_begin(const karst_matrix *A, const karst_fgbilu *
 
 /* The entries of the table. Each is in the file of its name. */
 extern const struct karst_fgbilu_kernels karst_fgbilu_kernels_cpu;
+void karst_fgbilu_measure_cpu(karst_context *context, const karst_matrix *A, const karst_fgbilu_analysis *analysis,
+                              double *remainder, double *couplings);
 karst_status karst_fgbilu_factor_cpu(karst_context *context, const karst_matrix *A, karst_fgbilu *fgbilu,
                                      karst_factor_outcome *outcome);
 void karst_fgbilu_solve_cpu(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu, const double *r,

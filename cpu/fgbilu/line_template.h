@@ -12,7 +12,7 @@ KARST_INLINE void NAME(forward_line)(int b, bool triangles, const karst_fgbilu_p
   for (karst_index i = first; i < last; i++) {
     const karst_index row = cells->row ? cells->row[i] : i;
     if (row < 0) continue;
-    const uint32_t place = cells->place[i];
+    const uint64_t place = cells->place[i];
     const T *value = pass->NAME(value) + A->row_start[row] * bb;
     double sum[b], y[b];
     prefetch(b, (int64_t)sizeof(T), value, 1);
@@ -39,7 +39,7 @@ KARST_INLINE void NAME(backward_line)(int b, bool triangles, const karst_fgbilu_
   for (karst_index i = last; i-- > first;) {
     const karst_index row = cells->row ? cells->row[i] : i;
     if (row < 0) continue;
-    const uint32_t place = cells->place[i];
+    const uint64_t place = cells->place[i];
     const T *value = pass->NAME(value) + A->row_start[row] * bb;
     double sum[b], y[b];
     prefetch(b, (int64_t)sizeof(T), value + (KARST_FACES_BELOW + 1) * bb, -1);

@@ -94,6 +94,7 @@ const struct karst_fgbilu_kernels karst_fgbilu_kernels_cpu = {
     .analysis_destroy = analysis_destroy,
     .plan = plan,
     .plan_destroy = plan_destroy,
+    .measure = karst_fgbilu_measure_cpu,
     .factor = karst_fgbilu_factor_cpu,
     .solve = karst_fgbilu_solve_cpu,
 };

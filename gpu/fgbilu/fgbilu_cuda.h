@@ -34,8 +34,8 @@ struct karst_fgbilu_variant;
 /* The plan of an analysis. */
 typedef struct karst_fgbilu_cuda {
   karst_index *row; /* [cells] as in karst_structured, in device memory; NULL: the cell's number */
-  uint32_t *place;  /* [cells] the same */
-  bool one_sided;   /* whether some coupling has no mirror image, and so does not contribute to D */
+  uint64_t *place;  /* [cells] the same */
+  bool unread;      /* whether some coupling has no place or no mirror image, and so does not contribute to D */
   const struct karst_fgbilu_variant *variant;
   void *state; /* the variant's data that depend on the pattern */
 } karst_fgbilu_cuda;
@@ -128,11 +128,15 @@ void karst_fgbilu_round_cuda(karst_context *context, const karst_matrix *A, cons
 /* Queues a check of all entries of A; it reports cells with one that is not finite. */
 void karst_fgbilu_find_not_finite_cuda(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu);
 
+/* measure.cu */
+void karst_fgbilu_measure_cuda(karst_context *context, const karst_matrix *A, const karst_fgbilu_analysis *analysis,
+                               double *remainder, double *couplings);
+
 /* The matrix, its cells and the factor, as kernels take them by value. */
 typedef struct karst_fgbilu_view {
   karst_index step[KARST_FACES]; /* the number of the cell behind each face, less the cell's own */
   const karst_index *row;
-  const uint32_t *place;
+  const uint64_t *place;
   const karst_index *row_start;
   const double *value;
   double *factor;

@@ -28,7 +28,7 @@
 typedef struct alignas(4 * sizeof(karst_index)) karst_fgbilu_cell {
   karst_index start; /* the first block of its row in A */
   karst_index row;
-  uint32_t place; /* karst_place */
+  uint64_t place; /* karst_place */
 } karst_fgbilu_cell;
 
 typedef struct karst_fgbilu_tile {

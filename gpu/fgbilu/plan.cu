@@ -107,7 +107,8 @@ karst_status karst_fgbilu_analyse_cuda(karst_context *context, const karst_matri
   }
   analysis->style = plan->variant->name;
   status = upload_cells(context, analysis);
-  if (!status) status = karst_fgbilu_find_one_sided_cuda(context, A, analysis, &plan->one_sided);
+  plan->unread = analysis->cells.remainder > 0;
+  if (!status && !plan->unread) status = karst_fgbilu_find_one_sided_cuda(context, A, analysis, &plan->unread);
   if (!status) status = plan->variant->analyse(context, A, analysis);
   if (status) return status;
   return karst_cuda_status(context, cudaStreamSynchronize(karst_cuda_of(context)->stream), "the plan of fgbilu");

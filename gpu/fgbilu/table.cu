@@ -36,9 +36,9 @@ karst_status factor(karst_context *context, const karst_matrix *A, karst_fgbilu 
     cudaMemsetAsync(first_fault, 0xff, sizeof *first_fault, karst_cuda_of(context)->stream);
     plan->variant->factor->launch(context, A, fgbilu);
     if (fgbilu->analysis->single) karst_fgbilu_round_cuda(context, A, fgbilu);
-    if (plan->one_sided) karst_fgbilu_find_not_finite_cuda(context, A, fgbilu);
+    if (plan->unread) karst_fgbilu_find_not_finite_cuda(context, A, fgbilu);
     status = context->backend->download(context, &found, first_fault, sizeof found);
-    if (!status && found != ~0ULL && !plan->one_sided) {
+    if (!status && found != ~0ULL && !plan->unread) {
       karst_fgbilu_find_not_finite_cuda(context, A, fgbilu);
       status = context->backend->download(context, &found, first_fault, sizeof found);
     }
@@ -62,6 +62,7 @@ const struct karst_fgbilu_kernels karst_fgbilu_kernels_cuda = {
     karst_cuda_entry<karst_fgbilu_analysis_destroy_cuda>::call,
     karst_cuda_entry<karst_fgbilu_plan_cuda>::call,
     karst_cuda_entry<karst_fgbilu_plan_destroy_cuda>::call,
+    karst_cuda_entry<karst_fgbilu_measure_cuda>::call,
     karst_cuda_entry<factor>::call,
     karst_cuda_entry<solve>::call};
 }

@@ -8,7 +8,7 @@ namespace
 
 enum { THREADS = 256, LINE_LEAST = 8 };
 
-__global__ void record_cells(karst_index cells, const karst_index *row, const uint32_t *place,
+__global__ void record_cells(karst_index cells, const karst_index *row, const uint64_t *place,
                              const karst_index *row_start, karst_fgbilu_cell *record)
 {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;

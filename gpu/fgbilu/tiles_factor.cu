@@ -56,7 +56,7 @@ __device__ __forceinline__ karst_fgbilu_cell load_cell(const karst_fgbilu_march 
     karst_fgbilu_cell cell;
     int4 part[sizeof(karst_fgbilu_cell) / sizeof(int4)];
   } loaded;
-  loaded.cell = {0, -1, ~0U};
+  loaded.cell = {0, -1, ~0ULL};
   if (there)
     for (size_t k = 0; k < sizeof(karst_fgbilu_cell) / sizeof(int4); k++)
       loaded.part[k] = __ldg(reinterpret_cast<const int4 *>(m.cell + number) + k);

@@ -57,7 +57,7 @@ struct line {
 
 __device__ __forceinline__ cells load_cells(const karst_fgbilu_march &m, const line &l, karst_index i)
 {
-  const karst_fgbilu_cell none = {0, -1, ~0U}, *at = m.cell + l.first + i * m.step;
+  const karst_fgbilu_cell none = {0, -1, ~0ULL}, *at = m.cell + l.first + i * m.step;
   const bool here = i < m.length;
   cells c = {none, none, {none, none}};
   if (here) c.own = *at;

@@ -75,7 +75,7 @@ __device__ __forceinline__ course find_course(const karst_fgbilu_march &m, const
 __device__ __forceinline__ karst_fgbilu_cell find_cell(const karst_fgbilu_march &m, const course &c, karst_index s)
 {
   const karst_index i = s - c.lag;
-  karst_fgbilu_cell found = {0, -1, ~0U};
+  karst_fgbilu_cell found = {0, -1, ~0ULL};
   if (i >= 0 && i < c.length) found = c.line[i * m.step];
   return found;
 }

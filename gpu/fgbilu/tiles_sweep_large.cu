@@ -146,7 +146,7 @@ __device__ __forceinline__ void find_cells(const karst_fgbilu_march &m, const co
 #pragma unroll
   for (int q = 0; q < LINES; q++) {
     const karst_index i = s - q;
-    next[q] = {0, -1, ~0U};
+    next[q] = {0, -1, ~0ULL};
     if (q < c.lines && i >= 0 && i < m.length) next[q] = c.corner[q * m.beside[0] + i * m.step];
   }
 }

@@ -24,16 +24,26 @@ typedef struct karst_structured {
   karst_index size[3]; /* nx, ny, nz */
   karst_index rows;    /* block rows of the matrix: the active cells */
   karst_index *row;    /* [nx ny nz] the block row of each cell, -1 if inactive, host; NULL: the cell's number */
-  uint32_t *place;     /* [nx ny nz] the places of the cell's blocks in its row, host; see karst_place */
+  uint64_t *place;     /* [nx ny nz] the places of the cell's blocks in its row, host; see karst_place */
+  int64_t remainder;   /* blocks of A without a place, because they join cells without a common face */
 } karst_structured;
 
-enum { KARST_PLACE_DIAGONAL = KARST_FACES, KARST_PLACES, KARST_PLACE_NONE = 7, KARST_PLACE_BITS = 3 };
+/* A place is a number below KARST_PLACE_NONE, the most blocks of a row. */
+enum { KARST_PLACE_DIAGONAL = KARST_FACES, KARST_PLACES, KARST_PLACE_NONE = 511, KARST_PLACE_BITS = 9 };
 
 /* The number, from 0 in its row, of the block that couples a cell with its neighbour across a face, or of the diagonal
  * block; KARST_PLACE_NONE if there is no block, as always in an inactive cell. */
-KARST_INLINE int karst_place(uint32_t place, int face)
+KARST_INLINE int karst_place(uint64_t place, int face)
 {
   return (int)(place >> (KARST_PLACE_BITS * face) & ((1U << KARST_PLACE_BITS) - 1));
+}
+
+/* Returns whether block number k of a row has one of these places. */
+KARST_INLINE bool karst_is_placed(uint64_t place, int64_t k)
+{
+  bool found = false;
+  for (int at = 0; at < KARST_PLACES; at++) found = found || karst_place(place, at) == k;
+  return found;
 }
 
 /* The analysis of pattern and options; shared as karst_ilu_analysis is. */
@@ -69,6 +79,10 @@ struct karst_fgbilu_kernels {
    * releases what it took; plan_destroy also accepts a factorization that is zero. */
   karst_status (*plan)(karst_context *context, karst_fgbilu *fgbilu);
   void (*plan_destroy)(karst_context *context, karst_fgbilu *fgbilu);
+  /* remainder[i] = the sum of the absolute values of the entries of block row i without a place, and couplings[i] = that
+   * of all its entries outside the diagonal block; [rows] each, device memory. */
+  void (*measure)(karst_context *context, const karst_matrix *A, const karst_fgbilu_analysis *analysis,
+                  double *remainder, double *couplings);
   /* Computes the diagonal blocks D of M = (D + E) D^-1 (D + F). Waits for the device. The outcome has the block row of
    * the first bad cell, by cell numbers. */
   karst_status (*factor)(karst_context *context, const karst_matrix *A, karst_fgbilu *fgbilu,

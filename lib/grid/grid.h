@@ -90,11 +90,14 @@ bool karst_grid_guess(const karst_matrix *matrix, karst_grid *grid, karst_stenci
 /* As karst_grid_search, but without a grid KARST_ERROR_MATRIX, with the first coupling that does not fit. */
 karst_status karst_grid_find(const karst_matrix *matrix, karst_grid *grid);
 
-/* Returns KARST_ERROR_MATRIX with the sentence that the block in this block row and column joins cells of a grid of
- * these sizes that have no common face. */
-karst_status karst_grid_refuse(const karst_matrix *matrix, const karst_index size[3], const karst_index misfit[2]);
+/* Returns whether the blocks that join cells without a common face are too many for a method on a 7-point grid: more
+ * than a quarter of those off the diagonal. A wrong order of the sizes of a grid is found so. */
+static inline bool karst_grid_lacks_faces(const karst_matrix *matrix, int64_t blocks)
+{
+  return 4 * blocks > karst_matrix_blocks(matrix) - matrix->block_rows;
+}
 
-/* KARST_ERROR_MATRIX if the matrix has a grid and a block that joins cells without a common face. */
-karst_status karst_grid_check_faces(const karst_matrix *matrix);
+/* KARST_ERROR_MATRIX if they are too many, with the first of them. */
+karst_status karst_grid_check_faces(const karst_matrix *matrix, const karst_grid *grid);
 
 #endif

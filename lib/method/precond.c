@@ -68,7 +68,8 @@ static karst_status check_matrix(karst_context *context, const struct karst_prec
                                  const karst_options *options, const karst_matrix *A)
 {
   karst_status status = ops->needs_diagonal ? karst_matrix_check_diagonal(A) : KARST_SUCCESS;
-  if (!status && ops->needs_grid) status = karst_grid_check_faces(A); /* here, where rows have the caller's numbers */
+  if (!status && ops->needs_grid && karst_has_grid(A)) /* here, where rows have the caller's numbers */
+    status = karst_grid_check_faces(A, &A->grid);
   if (!status && ops->for_symmetric) status = check_symmetric(ops->name, A);
   return status || !ops->shares_matrix ? status : each_inner(context, ops, options, A, check_matrix);
 }

@@ -59,7 +59,7 @@ struct karst_precond_ops {
   const char *help;    /* one line */
   const char *details; /* as in karst_option, like help */
   bool needs_diagonal; /* every block row must have its diagonal block */
-  bool needs_grid;     /* every block must join cells with a common face, of the matrix's grid or one that is found */
+  bool needs_grid;     /* it works on the matrix's 7-point grid, or on one that is found; see karst_grid_check_faces */
   bool sums_equations; /* it combines the caller's equations, so scaled ones are refused */
   bool for_symmetric;  /* warns of values that are not symmetric; the method itself checks the pattern */
   bool unsymmetric;    /* M^-1 is not symmetric even if A is: set-up warns of it with a driver that needs that */

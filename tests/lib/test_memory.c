@@ -15,6 +15,8 @@ struct settings {
 
 /* This problem is large enough for its sweeps to run in parallel on two threads. */
 static const char large[] = "poisson3d:64x20x20";
+/* This one becomes a grid of 4x3 cells, where it couples cells without a common face. */
+static const char folded[] = "poisson2d:12x1";
 
 static karst_status solve(karst_context *context, void *user)
 {
@@ -36,6 +38,7 @@ static karst_status solve(karst_context *context, void *user)
   }
   karst_status status = tap_set_threads(context, settings->threads);
   if (!status) status = karst_gallery_create(context, settings->gallery, 0, &A, NULL);
+  if (!status && settings->gallery == folded) status = karst_matrix_set_grid(A, 4, 3, 1);
   if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &b);
   if (!status) status = karst_vector_create(context, karst_matrix_rows(A), &x);
   if (!status) status = karst_vector_fill(b, 1);
@@ -218,6 +221,7 @@ int main(void)
       {"blackoil:3x3x2", "gmres", "parilu", "rcm", "none", 1, 1},
       {"poisson2d:5x5", "cg", "paric", "natural", "none", 1, 1},
       {"blackoil:3x3x2", "gmres", "fgbilu", "rcm", "none", 1, 1},
+      {folded, "gmres", "fgbilu", "natural", "none", 1, 1},
       {large, "bicgstab", "fgbilu", "natural", "none", 2, 3},
       {large, "cg", "paric", "natural", "none", 2, 3},
       {large, "cg", "parilu", "natural", "none", 2, 3},

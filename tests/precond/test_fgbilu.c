@@ -1,6 +1,6 @@
 /* fgbilu applies the inverse of M = (D + E) D^-1 (D + F), which is computed here block by block from its formula, on
- * grids of all shapes, with holes, other numberings and missing couplings. On 7-point grids it is block ILU(0). All its
- * styles agree. */
+ * grids of all shapes, with holes, other numberings and missing couplings. M lacks the couplings between cells without
+ * a common face. On 7-point grids it is block ILU(0). All its styles agree. */
 #include "lib/backend/backend.h"
 #include "lib/grid/grid.h"
 #include "tests/support/fgbilu.h"
@@ -32,8 +32,9 @@ static void divide(int b, const double *D, double *x, int count)
 }
 
 /* Returns the diagonal blocks D_i = A_ii - sum_{j < i} E_ij D_j^-1 F_ji, in the order of the cells. */
-static double *diagonal_blocks(const struct fgbilu_system *s, karst_index cells)
+static double *diagonal_blocks(const struct fgbilu_grid *grid, const struct fgbilu_system *s)
 {
+  const karst_index cells = karst_grid_cells(grid->size);
   const int b = s->b, bb = b * b;
   double *D = calloc((size_t)s->rows * (size_t)bb, sizeof *D), *product = malloc((size_t)bb * sizeof *product);
   karst_index *row_of = malloc((size_t)cells * sizeof *row_of);
@@ -47,7 +48,7 @@ static double *diagonal_blocks(const struct fgbilu_system *s, karst_index cells)
       if (j == i) memcpy(product, above, (size_t)bb * sizeof *product);
       if (j == i)
         for (int v = 0; v < bb; v++) D[(int64_t)i * bb + v] += product[v];
-      if (s->cell[j] >= c || !above) continue;
+      if (s->cell[j] >= c || !above || !fgbilu_is_face(grid, s, i, j)) continue;
       memcpy(product, above, (size_t)bb * sizeof *product);
       divide(b, D + (int64_t)j * bb, product, b);
       multiply(b, -1, s->value + (int64_t)k * bb, product, b, D + (int64_t)i * bb);
@@ -59,15 +60,16 @@ static double *diagonal_blocks(const struct fgbilu_system *s, karst_index cells)
 }
 
 /* Returns |M z - r| / |r|, each the largest entry. */
-static double apply_error(const struct fgbilu_system *s, karst_index cells, const double *r, const double *z)
+static double apply_error(const struct fgbilu_grid *grid, const struct fgbilu_system *s, const double *r,
+                          const double *z)
 {
   const int b = s->b, bb = b * b;
   const int64_t n = (int64_t)s->rows * b;
-  double *D = diagonal_blocks(s, cells), *v = calloc((size_t)n, sizeof *v), *w = calloc((size_t)n, sizeof *w);
+  double *D = diagonal_blocks(grid, s), *v = calloc((size_t)n, sizeof *v), *w = calloc((size_t)n, sizeof *w);
   double error = 0, size = 0;
   for (karst_index i = 0; i < s->rows; i++) { /* v = D^-1 (D + F) z */
     for (karst_index k = s->start[i]; k < s->start[i + 1]; k++)
-      if (s->cell[s->column[k]] > s->cell[i])
+      if (s->cell[s->column[k]] > s->cell[i] && fgbilu_is_face(grid, s, i, s->column[k]))
         multiply(b, 1, s->value + (int64_t)k * bb, z + (int64_t)s->column[k] * b, 1, v + (int64_t)i * b);
     divide(b, D + (int64_t)i * bb, v + (int64_t)i * b, 1);
     for (int c = 0; c < b; c++) v[(int64_t)i * b + c] += z[(int64_t)i * b + c];
@@ -75,7 +77,7 @@ static double apply_error(const struct fgbilu_system *s, karst_index cells, cons
   for (karst_index i = 0; i < s->rows; i++) { /* w = (D + E) v */
     multiply(b, 1, D + (int64_t)i * bb, v + (int64_t)i * b, 1, w + (int64_t)i * b);
     for (karst_index k = s->start[i]; k < s->start[i + 1]; k++)
-      if (s->cell[s->column[k]] < s->cell[i])
+      if (s->cell[s->column[k]] < s->cell[i] && fgbilu_is_face(grid, s, i, s->column[k]))
         multiply(b, 1, s->value + (int64_t)k * bb, v + (int64_t)s->column[k] * b, 1, w + (int64_t)i * b);
   }
   for (int64_t i = 0; i < n; i++) {
@@ -95,11 +97,11 @@ static void check_grid(karst_context *context, const struct fgbilu_grid *grid, c
   karst_matrix *A = fgbilu_matrix(context, grid, &s);
   karst_precond *P = fgbilu_make(context, style, pivoting, A);
   double *r, *z = applied_to_random(P, 7, &r);
-  const double error = apply_error(&s, karst_grid_cells(grid->size), r, z);
+  const double error = apply_error(grid, &s, r, z);
   /* The blocks are well conditioned, so that the error is some roundings of sums of 7 b products. */
-  tap_ok(error < 1e-12 * grid->b, "%s, pivoting %s: %lldx%lldx%lld, b = %d, %lld rows%s, missing %.1f (%.1e)", style,
+  tap_ok(error < 1e-12 * grid->b, "%s, pivoting %s: %lldx%lldx%lld, b = %d, %lld rows%s%s, missing %.1f (%.1e)", style,
          pivoting, (long long)grid->size[0], (long long)grid->size[1], (long long)grid->size[2], grid->b,
-         (long long)s.rows, grid->shuffled ? " shuffled" : "", grid->missing, error);
+         (long long)s.rows, grid->shuffled ? " shuffled" : "", grid->faulted ? " faulted" : "", grid->missing, error);
   free(r);
   free(z);
   karst_precond_destroy(P);
@@ -154,6 +156,63 @@ static void shapes(karst_context *context)
       check_grid(context, &grid, style, "yes");
     }
   }
+}
+
+/* The number and the share of the couplings that M lacks. */
+static void check_report(const struct fgbilu_grid *grid, const struct fgbilu_system *s, const karst_precond *P)
+{
+  const int bb = s->b * s->b;
+  double expected = 0, without = 0, all = 0, found[2] = {0, 0};
+  karst_value value;
+  for (karst_index i = 0; i < s->rows; i++)
+    for (karst_index k = s->start[i]; k < s->start[i + 1]; k++) {
+      double sum = 0;
+      const bool face = fgbilu_is_face(grid, s, i, s->column[k]);
+      for (int v = 0; v < bb; v++) sum += fabs(s->value[(int64_t)k * bb + v]);
+      expected += !face;
+      without += face ? 0 : sum;
+      all += s->column[k] == i ? 0 : sum;
+    }
+  for (size_t v = 0; karst_precond_report(P, v, &value); v++) {
+    if (strcmp(value.name, "remainder_couplings") == 0) found[0] = value.number;
+    if (strcmp(value.name, "remainder_share") == 0) found[1] = value.number;
+  }
+  /* Both sums have a few thousand terms, so that they agree to a few thousand roundings. */
+  tap_ok(found[0] == expected && fabs(found[1] * all - without) <= 1e-12 * all,
+         "the report has %.0f couplings without a common face, %.4f of all", found[0], found[1]);
+}
+
+/* Rows have up to 27 blocks. A NaN in a block that M lacks is found, too. */
+static void faults(karst_context *context)
+{
+  static const karst_index size[][3] = {{4, 3, 3}, {9, 4, 5}, {6, 7, 1}, {12, 3, 20}};
+  static const char *const host[] = {"auto", "sequential", "wavefront", "lines"};
+  const int styles = context->backend->host_memory ? 4 : FGBILU_GPU_STYLES;
+  if (fgbilu_lacks_kernels(context, "faults")) return;
+  for (size_t i = 0; i < sizeof size / sizeof *size; i++)
+    for (int number = 0; number < 2 * styles; number++) {
+      const char *style = context->backend->host_memory ? host[number / 2] : fgbilu_gpu_styles[number / 2];
+      struct fgbilu_grid grid = {
+          .size = {size[i][0], size[i][1], size[i][2]}, .b = 1 + (int)(4 * i + (size_t)number) % 10, .faulted = true};
+      if (number % 2 > 0) grid.holes = 0.2, grid.shuffled = grid.turned = true;
+      check_grid(context, &grid, style, "yes");
+    }
+  const struct fgbilu_grid grid = {.size = {8, 5, 6}, .b = 3, .holes = 0.1, .faulted = true};
+  struct fgbilu_system s = fgbilu_random_system(&grid);
+  karst_matrix *A = fgbilu_matrix(context, &grid, &s);
+  karst_precond *P = fgbilu_make(context, "auto", "yes", A);
+  check_report(&grid, &s, P);
+  karst_index i = 0, k = 0, row;
+  while (fgbilu_is_face(&grid, &s, i, s.column[k])) i += ++k == s.start[i + 1];
+  s.value[(int64_t)k * s.b * s.b] = NAN;
+  tap_need(context, karst_matrix_update_values(A, s.value), "values");
+  tap_need(context, karst_precond_update(P), "update");
+  const karst_reason reason = karst_precond_outcome(P, &row);
+  tap_ok(reason == KARST_NOT_FINITE && row == i, "a NaN among the couplings that M lacks: block row %lld",
+         (long long)row);
+  karst_precond_destroy(P);
+  karst_matrix_destroy(A);
+  fgbilu_forget_system(&s);
 }
 
 /* ---- iluk and fgbilu, and the styles of fgbilu ---- */
@@ -232,6 +291,7 @@ int main(void)
 {
   tap_each_device(sizes, "block sizes");
   tap_each_device(shapes, "shapes of grids");
+  tap_each_device(faults, "faults");
   tap_each_device(like_iluk, "the same iterations as iluk");
   styles_agree();
   return tap_done();

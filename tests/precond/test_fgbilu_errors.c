@@ -1,4 +1,4 @@
-/* fgbilu refuses patterns that are not 7-point grids, styles that the device lacks, and analyses of another grid or
+/* fgbilu refuses patterns with too many couplings off a 7-point grid, rows with too many blocks, styles that the device lacks, and analyses of another grid or
  * style. */
 #include "lib/backend/backend.h"
 #include "tests/support/fgbilu.h"
@@ -20,10 +20,11 @@ static void wrong_grids(karst_context *context)
   if (fgbilu_lacks_kernels(context, "wrong grids")) return;
   karst_matrix *A = matrix_from(context, "laplace27:4x3x2", 1);
   refuse(context, "natural", A, KARST_ERROR_MATRIX,
-         "block row 0 has an entry in column 5, which has no face in common with it in the grid 4x3x2, and a 7-point");
+         "block row 0 has an entry in column 5, which has no face in common with it in the grid 4x3x2, as 164 of the "
+         "256 couplings");
   karst_matrix_forget_grid(A);
   refuse(context, "natural", A, KARST_ERROR_MATRIX,
-         "block row 0 has an entry in column 5, which has no face in common with it in the grid 4x3x2, and a 7-point");
+         "block row 0 has an entry in column 5, which has no face in common with it in the grid 4x3x2, as 164 of");
   karst_matrix_destroy(A);
   A = matrix_from(context, "poisson2d:6x4", 1);
   tap_need(context, karst_matrix_set_grid(A, 4, 6, 1), "grid");
@@ -40,6 +41,27 @@ static void wrong_grids(karst_context *context)
   const karst_index hollow[] = {0, 2, 3, 5}, beside[] = {0, 1, 0, 1, 2};
   A = matrix_of(context, 3, 1, hollow, beside, ones);
   refuse(context, "natural", A, KARST_ERROR_MATRIX, "block row 1 ");
+  karst_matrix_destroy(A);
+}
+
+/* A chain of cells, the first of which couples with 599 others. */
+static void long_row(karst_context *context)
+{
+  enum { ROWS = 3000, LONG = 600 };
+  static karst_index start[ROWS + 1], column[3 * ROWS + LONG];
+  static double value[3 * ROWS + LONG];
+  karst_index k = 0;
+  if (fgbilu_lacks_kernels(context, "a long row")) return;
+  for (karst_index i = 0; i < ROWS; i++) {
+    start[i] = k;
+    if (i > 0) column[k++] = i - 1;
+    for (karst_index j = i; j < ROWS && j < i + (i > 0 ? 2 : LONG); j++) column[k++] = j;
+  }
+  start[ROWS] = k;
+  for (k = 0; k < start[ROWS]; k++) value[k] = 1;
+  karst_matrix *A = matrix_of(context, ROWS, 1, start, column, value);
+  tap_need(context, karst_matrix_set_grid(A, ROWS, 1, 1), "grid");
+  refuse(context, "natural", A, KARST_ERROR_MATRIX, "a block row has 600 blocks; methods on a 7-point grid take rows");
   karst_matrix_destroy(A);
 }
 
@@ -112,6 +134,7 @@ static void shared_analysis(karst_context *context)
 int main(void)
 {
   tap_each_device(wrong_grids, "wrong grids");
+  tap_each_device(long_row, "a long row");
   tap_each_device(options, "options");
   without_kernels();
   tap_each_device(shared_analysis, "a shared analysis");

@@ -47,19 +47,43 @@ static void random_block(const struct fgbilu_grid *grid, bool diagonal, double *
     }
 }
 
+/* Returns the number of the cell that couples with a cell across a face, or -1. */
+static karst_index find_neighbour(const struct fgbilu_grid *grid, const karst_cell *here, int face)
+{
+  const karst_index there = karst_grid_neighbour(grid->size, here, face), layer = grid->size[0] * grid->size[1];
+  const int side = karst_face_side(face);
+  const karst_index z = here->position[2] + side;
+  if (!grid->faulted || there < 0 || karst_face_axis(face) != 0) return there;
+  if (here->position[0] != grid->size[0] / 2 - (side > 0)) return there;
+  return z < 0 || z >= grid->size[2] ? -1 : there + side * layer;
+}
+
+/* Adds a block row to the ascending ones of a row, unless the cell is a hole or the row is there. */
+static void add_column(karst_index row, karst_index *found, karst_index *count)
+{
+  karst_index at = *count;
+  for (karst_index k = 0; k < *count; k++)
+    if (found[k] == row) return;
+  if (row < 0) return;
+  for (; at > 0 && found[at - 1] > row; at--) found[at] = found[at - 1];
+  found[at] = row;
+  ++*count;
+}
+
 static void random_row(const struct fgbilu_grid *grid, const karst_index *row_of, karst_index i,
                        struct fgbilu_system *s)
 {
   const karst_cell here = karst_grid_cell(grid->size, s->cell[i]);
-  karst_index found[KARST_PLACES], count = 0;
-  found[count++] = i;
+  const karst_index layer = grid->size[0] * grid->size[1];
+  karst_index found[KARST_PLACES + grid->size[2]], count = 0;
+  add_column(i, found, &count);
   for (int face = 0; face < KARST_FACES; face++) {
-    const karst_index there = karst_grid_neighbour(grid->size, &here, face);
+    const karst_index there = find_neighbour(grid, &here, face);
     if (there < 0 || row_of[there] < 0 || 0.5 * (tap_random() + 1) < grid->missing) continue;
-    karst_index at = count++;
-    for (; at > 0 && found[at - 1] > row_of[there]; at--) found[at] = found[at - 1];
-    found[at] = row_of[there];
+    add_column(row_of[there], found, &count);
   }
+  for (karst_index z = 0; z < grid->size[2] && grid->faulted && here.number % layer == 0; z++)
+    add_column(row_of[z * layer], found, &count);
   for (karst_index k = 0; k < count; k++) {
     const karst_index at = s->start[i] + k;
     s->column[at] = found[k];
@@ -71,7 +95,7 @@ static void random_row(const struct fgbilu_grid *grid, const karst_index *row_of
 struct fgbilu_system fgbilu_random_system(const struct fgbilu_grid *grid)
 {
   const karst_index cells = karst_grid_cells(grid->size);
-  const size_t most = KARST_PLACES * (size_t)cells;
+  const size_t most = (KARST_PLACES + (grid->faulted ? (size_t)grid->size[2] : 0)) * (size_t)cells;
   struct fgbilu_system s = {.b = grid->b};
   karst_index *row_of = malloc((size_t)cells * sizeof *row_of);
   s.cell = malloc((size_t)cells * sizeof *s.cell);
@@ -99,9 +123,17 @@ karst_matrix *fgbilu_matrix(karst_context *context, const struct fgbilu_grid *gr
 {
   const karst_index *size = grid->size;
   karst_matrix *A = matrix_of(context, s->rows, s->b, s->start, s->column, s->value);
-  if (grid->given || grid->shuffled || grid->holes > 0)
+  if (grid->given || grid->shuffled || grid->holes > 0 || grid->faulted)
     tap_need(context, karst_matrix_set_grid_cells(A, size[0], size[1], size[2], s->cell), "grid");
   return A;
+}
+
+bool fgbilu_is_face(const struct fgbilu_grid *grid, const struct fgbilu_system *s, karst_index i, karst_index j)
+{
+  const karst_cell here = karst_grid_cell(grid->size, s->cell[i]), there = karst_grid_cell(grid->size, s->cell[j]);
+  long long apart = 0;
+  for (int axis = 0; axis < 3; axis++) apart += llabs((long long)here.position[axis] - there.position[axis]);
+  return apart <= 1;
 }
 
 double *fgbilu_block(const struct fgbilu_system *s, karst_index i, karst_index j)

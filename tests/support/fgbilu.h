@@ -15,7 +15,9 @@ struct fgbilu_grid {
   double holes, missing; /* the probabilities of a cell and of a coupling to be left out */
   bool shuffled;         /* block rows in a random order */
   bool turned;           /* the scalar rows of each block row are rotated, so that elimination has to exchange rows */
-  bool given;            /* the matrix has its grid; always with holes or another order */
+  bool given;            /* the matrix has its grid; always with holes, another order or a fault */
+  bool faulted;          /* beyond the middle of the lines the layers are one cell higher, so that couplings along x go
+                          * one layer up there; and a well couples all cells of the first column with each other */
 };
 
 struct fgbilu_system {
@@ -35,6 +37,8 @@ bool fgbilu_lacks_kernels(const karst_context *context, const char *what);
 struct fgbilu_system fgbilu_random_system(const struct fgbilu_grid *grid);
 void fgbilu_forget_system(struct fgbilu_system *s);
 karst_matrix *fgbilu_matrix(karst_context *context, const struct fgbilu_grid *grid, const struct fgbilu_system *s);
+/* Returns whether block rows i and j are cells with a common face, or the same cell. */
+bool fgbilu_is_face(const struct fgbilu_grid *grid, const struct fgbilu_system *s, karst_index i, karst_index j);
 /* Returns the block of row i and column j, or NULL. */
 double *fgbilu_block(const struct fgbilu_system *s, karst_index i, karst_index j);
 
