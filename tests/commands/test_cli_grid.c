@@ -1,4 +1,4 @@
-/* test_cli_grid.c - the option --grid of solve and convert, and the grid in solve's report. */
+/* test_cli_grid.c - the options --grid and --actnum of solve and convert, and the grid in solve's report. */
 #include "config.h"
 
 #include "tests/support/commands.h"
@@ -55,6 +55,67 @@ static void test_refused(void)
   tap_write("line.mtx", GENERAL "%%karst grid 2 x 2\n4 4 1\n1 1 4\n", -1);
   refused(CLI_RUN("solve", scratch_path("line.mtx")), "solve",
           "line 2: size 2 of the grid, 'x', is out of range (1 to");
+}
+
+/* The grid of 2x2 cells is a corner of one of 3x3, as a deck, a formatted grid file and plain values say it. */
+static void test_actnum(void)
+{
+  static const char *const texts[] = {
+      "-- ACTNUM 4*1 /\nPORO\n9*0.25 /\nACTNUM -- of 9\n 2*1 0\r\n1 1\n -- 1 0\n 0 3*0/\n",
+      "'ZCORN   '  1 'REAL'\n 0.0\n 'ACTNUM  '    9 'INTE'\n 1 1 0 1 1 0\n 0 0 0\n 'ENDGRID '  0 'INTE'\n",
+      "1 1 0 1 1 0 3*0", "1*1 1 0 2*1 4*0\n/ 17"};
+  const char *plain = scratch_path("plain.mtx"), *cells = scratch_path("a.inc"), *made = scratch_path("made.kbsr");
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    tap_write("a.inc", texts[i], -1);
+    tap_ok(reports(CLI_RUN("solve", plain, "--grid", "3x3", "--actnum", cells, "--precond", "fgbilu"),
+                   "3x3x1 with a map of its cells"),
+           "active cells, text %d", (int)i);
+  }
+  tap_ok(CLI_RUN("convert", plain, made, "--grid", "3x3", "--actnum", cells)->status == 0 &&
+             reports(CLI_RUN("solve", made), "3x3x1 with a map of its cells"),
+         "convert keeps the active cells");
+  refused(CLI_RUN("convert", plain, cells, "--grid", "3x3", "--actnum", cells), "convert",
+          "which would be overwritten");
+  refused(CLI_RUN("solve", plain, "--grid", "3x3", "--actnum", cells, "--solution", cells), "solve",
+          "--solution and --actnum name the same file");
+  tap_write("a.inc", "4*1", -1);
+  tap_ok(reports(CLI_RUN("solve", plain, "--grid", "2x2", "--actnum", cells), "2x2x1"),
+         "a grid all of whose cells are active has no map");
+}
+
+static void test_wrong_actnum(void)
+{
+  static const char *const wrong[][2] = {
+      {"ACTNUM\n4*1\n0 2 /\n", ":3: '2' is neither 0 nor 1, nor n*0 or n*1"},
+      {"ACTNUM\n4*1 0\n0*1 4*0/\n", ":3: '0*1' is neither 0 nor 1"},
+      {"4*1 0\n1.0 3*0\n", ":2: '1.0' is neither 0 nor 1"},
+      {"4*1 0 -1", ":1: '-1' is neither 0 nor 1"},
+      {"4*1 0\n*1", ":2: '*1' is neither 0 nor 1"},
+      {"ACTNUM\n4*1\n4*0 /\n0", ":3: ACTNUM has 8 values, and the grid 3x3x1 has 9 cells"},
+      {"4*1 4*0\n\n", ":3: ACTNUM has 8 values, and the grid 3x3x1 has 9 cells"},
+      {"4*1\n6*0", ":2: ACTNUM has more than 9 values, the cells of the grid 3x3x1"},
+      {"4*1 5*0 1", ":1: ACTNUM has more than 9 values"},
+      {"3*1 6*0", ": 3 active cells, and the matrix has 4 block rows; a simulator may switch off more cells"},
+      {"6*1 3*0", ": 6 active cells, and the matrix has 4 block rows"},
+      {"PORO\n9*0.25 /\n", ": no values of the keyword ACTNUM"},
+      {"ACTNUM\n", ": no values of the keyword ACTNUM"},
+      {"", ": no values of the keyword ACTNUM"}};
+  const char *plain = scratch_path("plain.mtx"), *cells = scratch_path("a.inc");
+  char says[160];
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    tap_write("a.inc", wrong[i][0], -1);
+    snprintf(says, sizeof says, "a.inc%s", wrong[i][1]);
+    refused(CLI_RUN("solve", plain, "--grid", "3x3", "--actnum", cells), "solve", says);
+  }
+  tap_write("a.inc", "\0\0\0\020ACTNUM  ", 12);
+  refused(CLI_RUN("solve", plain, "--grid", "3x3", "--actnum", cells), "solve", "of a binary .EGRID");
+  refused(CLI_RUN("solve", plain, "--grid", "3x3", "--actnum", scratch_path("none")), "solve", "none: No such file");
+  refused(CLI_RUN("solve", plain, "--grid", "3x3", "--actnum", "/"), "solve", "/: Is a directory");
+  refused(CLI_RUN("solve", plain, "--actnum", cells), "solve", "--actnum needs the sizes of the grid");
+  refused(CLI_RUN("convert", plain, scratch_path("o.mtx"), "--grid", "find", "--actnum", cells), "convert",
+          "--actnum needs the sizes of the grid");
+  refused(CLI_RUN("solve", scratch_path("well.mtx"), "--precond", "fgbilu"), "solve",
+          "and other grids fit no further; give it with --grid NXxNYxNZ, and its active cells with --actnum FILE");
 }
 
 static void test_convert(void)
@@ -117,6 +178,8 @@ int main(void)
   cli_need("convert");
   test_solve();
   test_refused();
+  test_actnum();
+  test_wrong_actnum();
   test_convert();
   test_map();
   test_json();

@@ -137,7 +137,7 @@ struct settings {
   const char *input, *output;
   int block;
   const char *duplicates; /* sum or refuse, or NULL */
-  const char *grid_text;
+  const char *grid_text, *actnum;
   struct tool_grid grid;
   bool negate, stored_triangle, insert_diagonal, force, quiet;
 };
@@ -217,7 +217,9 @@ static int convert(karst_context *context, const struct settings *settings)
   karst_vector *rhs;
   int exit_status = load(context, settings, &matrix, &rhs);
   if (exit_status != TOOL_GO_ON) return exit_status;
-  exit_status = tool_set_grid(context, &settings->grid, settings->input, matrix);
+  exit_status = settings->actnum && karst_place_same(settings->actnum, settings->output)
+                    ? tool_fail(TOOL_FAILED, "%s is the file of --actnum, which would be overwritten", settings->output)
+                    : tool_set_grid(context, &settings->grid, settings->input, matrix);
   const bool alone = karst_place_is_alone(settings->output);
   if (exit_status == TOOL_GO_ON && alone && rhs) exit_status = leave_out(settings);
   if (exit_status == TOOL_GO_ON)
@@ -233,6 +235,7 @@ static int convert(karst_context *context, const struct settings *settings)
 static const struct tool_option options[] = {
     {"block", "B", "what the file's header says, else 1", "block size", TOOL_BLOCK_DETAILS, TOOL_COUNT, PLACE(block)},
     {TOOL_GRID_ROW, TOOL_TEXT, PLACE(grid_text)},
+    {TOOL_ACTNUM_ROW, TOOL_TEXT, PLACE(actnum)},
     {TOOL_NEGATE_ROW, TOOL_SWITCH, PLACE(negate)},
     {TOOL_STORED_TRIANGLE_ROW, TOOL_SWITCH, PLACE(stored_triangle)},
     {TOOL_DUPLICATES_ROW, TOOL_TEXT, PLACE(duplicates)},
@@ -268,7 +271,7 @@ int main(int argc, char *argv[])
   int status = tool_parse(context, &command, argc, argv);
   if (!settings.quiet) karst_context_set_message(context, tool_message, NULL);
   if (status == TOOL_GO_ON) status = tool_set_duplicates(context, settings.duplicates);
-  if (status == TOOL_GO_ON) status = tool_parse_grid(settings.grid_text, &settings.grid);
+  if (status == TOOL_GO_ON) status = tool_parse_grid(settings.grid_text, settings.actnum, &settings.grid);
   if (status == TOOL_GO_ON) status = tool_input(path[0], &path[0]);
   settings.input = path[0];
   settings.output = path[1] && strcmp(path[1], "-") == 0 ? "/dev/stdout" : path[1];

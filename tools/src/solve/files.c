@@ -27,6 +27,7 @@ static int check_inputs(struct named *output, const struct solve_settings *setti
   const bool standard = strcmp(settings->matrix, "-") == 0;
   int status = tool_each_input(standard ? "/dev/stdin" : settings->matrix, refuse_input, output);
   if (status == TOOL_GO_ON && settings->rhs) status = refuse_input(output, "--rhs", settings->rhs);
+  if (status == TOOL_GO_ON && settings->actnum) status = refuse_input(output, "--actnum", settings->actnum);
   const char *options;
   for (size_t i = 0; status == TOOL_GO_ON && (options = tool_options_path(i)); i++)
     status = refuse_input(output, "--options", options);

@@ -64,7 +64,7 @@ static int read_system(struct run *run, struct watch *watch, struct solve_report
   watch_phase(watch, "read");
   const char *path;
   struct tool_grid grid;
-  int exit_status = tool_parse_grid(settings->grid, &grid);
+  int exit_status = tool_parse_grid(settings->grid, settings->actnum, &grid);
   if (exit_status == TOOL_GO_ON) exit_status = tool_input(settings->matrix, &path);
   if (exit_status == TOOL_GO_ON && settings->exact) exit_status = tool_load_exact(run->context, path, &run->exact);
   if (exit_status != TOOL_GO_ON) return exit_status;
@@ -92,6 +92,8 @@ static int refuse(struct run *run, karst_status status, const struct solve_repor
   char hint[SOLVE_HINT_SIZE] = "", text[2 * SOLVE_HINT_SIZE];
   if (status == KARST_ERROR_MATRIX && strstr(karst_context_error(run->context), "no diagonal"))
     hint_for_refusal(run->context, run->A, report->settings->stored_triangle, hint);
+  if (status == KARST_ERROR_MATRIX && strstr(karst_context_error(run->context), "no grid in natural order"))
+    snprintf(hint, sizeof hint, "give it with --grid NXxNYxNZ, and its active cells with --actnum FILE");
   if (!*hint) return tool_fail_about(run->context, status, report->settings->matrix);
   snprintf(text, sizeof text, "%s; %s", karst_context_error(run->context), hint);
   return tool_fail_about(run->context, karst_context_fail(run->context, status, text), report->settings->matrix);

@@ -12,6 +12,7 @@ static const struct tool_option options[] = {
     {TOOL_RHS_ROW, TOOL_TEXT, PLACE(rhs)},
     {"block", "B", "what the file's header says, else 1", "block size", TOOL_BLOCK_DETAILS, TOOL_COUNT, PLACE(block)},
     {TOOL_GRID_ROW, TOOL_TEXT, PLACE(grid)},
+    {TOOL_ACTNUM_ROW, TOOL_TEXT, PLACE(actnum)},
     {TOOL_NEGATE_ROW, TOOL_SWITCH, PLACE(negate)},
     {TOOL_STORED_TRIANGLE_ROW, TOOL_SWITCH, PLACE(stored_triangle)},
     {TOOL_DUPLICATES_ROW, TOOL_TEXT, PLACE(duplicates)},

@@ -13,6 +13,7 @@ struct solve_settings {
   const char *options_file;       /* the last one, or NULL */
   const char *duplicates;         /* sum or refuse; NULL: the library's default */
   const char *grid;               /* NXxNYxNZ or find; NULL: the one that came with the matrix */
+  const char *actnum;             /* the file of its active cells; NULL: all are */
   int block;                      /* 0: the block size in the file's header */
   int threads;                    /* 0: tool_threads() */
   int repeat;                     /* 0: solve once */
