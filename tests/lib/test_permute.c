@@ -175,7 +175,7 @@ static void test_values(karst_context *context)
   for (int b = 1; b <= 3; b++) {
     karst_matrix *A = tap_random_matrix(context, 200, b, 5, 1);
     karst_system system;
-    tap_need(context, karst_system_setup(&choice, KARST_SCALE_NONE, A, NULL, &system), "setup");
+    tap_need(context, karst_system_setup(&choice, KARST_SCALE_NONE, A, NULL, NULL, &system), "setup");
     tap_need(context, karst_system_update(&system), "update");
     const int64_t n = karst_matrix_rows(A);
     double *before = tap_dense(A), *after = tap_dense(system.matrix);

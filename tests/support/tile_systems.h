@@ -48,7 +48,7 @@ static inline struct tile_system tile_system_make(karst_context *context, const 
   const karst_ordering_choice choice = {.ops = karst_ordering_table[o],
                                         .settings = {.tile_size = settings->tile_size},
                                         .distance = strcmp(settings->precond, "dilu") == 0 ? 1 : settings->level + 1};
-  tap_need(context, karst_system_setup(&choice, KARST_SCALE_NONE, A, NULL, &s.system), settings->ordering);
+  tap_need(context, karst_system_setup(&choice, KARST_SCALE_NONE, A, NULL, NULL, &s.system), settings->ordering);
   tap_need(context, karst_system_update(&s.system), "ordered values");
   tap_need(context, tap_precond_create(context, settings, s.system.matrix, &s.P), settings->precond);
   return s;

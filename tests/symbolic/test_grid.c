@@ -248,7 +248,7 @@ static void test_ordered(karst_context *context)
     const struct karst_ordering_ops *ordering = karst_ordering_table[0];
     for (size_t o = 0; strcmp(ordering->name, orderings[i / 2]) != 0; o++) ordering = karst_ordering_table[o + 1];
     const karst_ordering_choice choice = {.ops = ordering, .distance = 1};
-    tap_need(context, karst_system_setup(&choice, KARST_SCALE_DIAGONAL, A, NULL, &system), "system");
+    tap_need(context, karst_system_setup(&choice, KARST_SCALE_DIAGONAL, A, NULL, NULL, &system), "system");
     bool right = karst_matrix_block_rows(system.copy) == 6;
     for (int row = 0; row < 6; row++) {
       karst_index old = system.ordered->permutation[row], cell = mapped ? holes[old] : old;

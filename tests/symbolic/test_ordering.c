@@ -315,13 +315,13 @@ static void test_grid_is_seen(karst_context *context)
   tap_need(context,
            karst_matrix_create_pattern(context, CELLS, 2, shuffled.start, shuffled.column, KARST_REFERENCE, &A),
            "matrix");
-  tap_ok(karst_system_setup(&choice, KARST_SCALE_NONE, A, NULL, &system) == KARST_ERROR_MATRIX &&
+  tap_ok(karst_system_setup(&choice, KARST_SCALE_NONE, A, NULL, NULL, &system) == KARST_ERROR_MATRIX &&
              strstr(karst_context_error(context), "columns need a grid"),
          "an ordering without a grid receives none");
   karst_system_destroy(&system);
   for (karst_index i = 0; i < CELLS; i++) shuffle[i] += NX * NY; /* one layer without a cell */
   tap_need(context, karst_matrix_set_grid_cells(A, NX, NY, NZ + 1, shuffle), "grid");
-  tap_need(context, karst_system_setup(&choice, KARST_SCALE_NONE, A, NULL, &system), "setup");
+  tap_need(context, karst_system_setup(&choice, KARST_SCALE_NONE, A, NULL, NULL, &system), "setup");
   bool right = true;
   for (karst_index i = 0; i < CELLS; i++) {
     const karst_index z = 1 + i % NZ, y = i / NZ % NY, x = i / NZ / NY;
