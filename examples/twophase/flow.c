@@ -58,7 +58,7 @@ static void add_flow(const struct reservoir *r, const struct connection *c, int 
                      double *value, double outflow[PHASES])
 {
   const double *const end[2] = {x + 2 * c->i, x + 2 * c->j};
-  const bool well = c->j >= r->cells, injector = c->j == r->cells;
+  const bool well = c->j >= r->cells, injector = c->j == r->cells, in_C = well && r->beside;
   const int phase = injector ? WATER : a, j_equation = well ? BALANCE : phase;
   const double drive = end[0][PRESSURE] - end[1][PRESSURE] - gravity * phases[phase].density * c->drop;
   const int from = well || drive > 0 ? 0 : 1;
@@ -72,7 +72,7 @@ static void add_flow(const struct reservoir *r, const struct connection *c, int 
   if (well) outflow[phase] += flow;
   for (int u = 0; u < 2; u++) { /* Blocks are stored column by column. */
     value[4 * r->diagonal[c->i] + phase + 2 * u] += by[0][u];
-    value[4 * c->ij + phase + 2 * u] += by[1][u];
+    value[4 * c->ij + (in_C ? 2 * phase + u : phase + 2 * u)] += by[1][u];
     value[4 * c->ji + j_equation + 2 * u] -= by[0][u];
     value[4 * r->diagonal[c->j] + j_equation + 2 * u] -= by[1][u];
   }
@@ -93,7 +93,7 @@ static void add_control(const struct reservoir *r, karst_index row, const double
 void flow_assemble(const struct reservoir *r, const double *start, double dt, const double *x, double *residual,
                    double *value, double outflow[PHASES])
 {
-  memset(value, 0, sizeof(double) * 4 * (size_t)r->row_start[r->rows]);
+  memset(value, 0, sizeof(double) * 4 * (size_t)r->blocks);
   for (karst_index i = 0; i < r->cells; i++)
     for (int a = 0; a < PHASES; a++) {
       const double *const cell = x + 2 * i, by_s = (a == WATER ? 1 : -1) * expansion(a, cell);

@@ -59,22 +59,33 @@ static void connect_rows(const karst_index *top, struct reservoir *r)
     for (karst_index k = 0, i = top[j - r->cells]; k < r->size[2]; k++, i += stride[2])
       *next++ = (struct connection){i, j, 0, 0, darcy * r->permeability[i] * length, d[2] * (double)k};
   r->connections = (karst_index)(next - r->connection);
+  r->perforations = (r->rows - r->cells) * r->size[2];
 }
 
 /* Gives each row a block on the diagonal and two to each connection, whose order makes columns ascend. end[rows] is
- * work space: where the next block of a row goes. */
+ * work space: where the next block of a row goes. With wells beside the matrix, perforation after perforation has a
+ * block in B and one in C, which follow the matrix, and D comes last. */
 static void make_pattern(struct reservoir *r, karst_index *end)
 {
-  struct connection *const first = r->connection, *const last = first + r->connections;
-  for (karst_index row = 0; row < r->rows; row++) end[row] = 1;
+  struct connection *const first = r->connection, *const wells = first + r->connections - r->perforations;
+  struct connection *const last = r->beside ? wells : wells + r->perforations;
+  r->matrix_rows = r->beside ? r->cells : r->rows;
+  for (karst_index row = 0; row < r->matrix_rows; row++) end[row] = 1;
   for (struct connection *c = first; c < last; c++) end[c->i]++, end[c->j]++;
-  for (karst_index row = 0; row < r->rows; row++) {
+  for (karst_index row = 0; row < r->matrix_rows; row++) {
     r->row_start[row + 1] = r->row_start[row] + end[row];
     end[row] = r->row_start[row];
   }
   for (struct connection *c = first; c < last; c++) r->column[c->ji = end[c->j]++] = c->i;
-  for (karst_index row = 0; row < r->rows; row++) r->column[r->diagonal[row] = end[row]++] = row;
+  for (karst_index row = 0; row < r->matrix_rows; row++) r->column[r->diagonal[row] = end[row]++] = row;
   for (struct connection *c = first; c < last; c++) r->column[c->ij = end[c->i]++] = c->j;
+  r->blocks = r->matrix_blocks = r->row_start[r->matrix_rows];
+  for (karst_index k = 0; last == wells && k < r->perforations; k++) {
+    wells[k].ji = r->matrix_blocks + k;
+    wells[k].ij = r->matrix_blocks + r->perforations + k;
+  }
+  r->blocks += last == wells ? 2 * r->perforations : 0;
+  for (karst_index row = r->matrix_rows; row < r->rows; row++) r->diagonal[row] = r->blocks++;
 }
 
 void reservoir_create(karst_context *context, const char *const file[3], uint64_t seed, struct reservoir *r)

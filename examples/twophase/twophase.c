@@ -13,7 +13,24 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { GRID, PERM, PERMZ, PORO, SEED, DAYS, INJECT, DEVICE, THREADS, RTOL, MOST, PICTURES, SOLUTION, FAIL, SETTINGS };
+enum {
+  GRID,
+  PERM,
+  PERMZ,
+  PORO,
+  SEED,
+  DAYS,
+  INJECT,
+  WELLS,
+  DEVICE,
+  THREADS,
+  RTOL,
+  MOST,
+  PICTURES,
+  SOLUTION,
+  FAIL,
+  SETTINGS
+};
 static struct {
   const char *name, *value, *help;
 } setting[SETTINGS] = {{"--grid", "40x40", "NXxNY or NXxNYxNZ: cells along each axis, from 3x1, up to a million"},
@@ -23,6 +40,7 @@ static struct {
                        {"--seed", "1", "a number: of random permeabilities"},
                        {"--days", "1000", "a number from 1e-6 on: of days to simulate"},
                        {"--inject", "0.5", "a number from 0 on: of pore volumes of water in this time"},
+                       {"--wells", "rows", "rows: of the matrix; beside: the unknowns of wells are not in the matrix"},
                        {"--device", "cpu", "cpu, cuda or cuda:N"},
                        {"--threads", "1", "a number from 1 on: of threads of the CPU"},
                        {"--rtol", "0.1", "a number from 0 on: the largest relative tolerance of a linear solve"},
@@ -38,7 +56,8 @@ static karst_context *context;
 static struct reservoir r = {.size = {1, 1, 1}};
 static karst_matrix *A;
 static karst_solver *solver;
-static karst_vector *b, *dx;
+static karst_wells *wells;                                     /* NULL: in the matrix */
+static karst_vector *b, *dx, *bw, *dw;                         /* of rows of the matrix; of wells beside it */
 static double *x, *start, *residual, *change, *value;          /* x is the state, start that before the step */
 static double outflow[PHASES], update_seconds, linear_seconds; /* what all wells take out [m3/day]; times so far */
 static int iterations, linear;                                 /* Newton's and linear ones so far */
@@ -69,6 +88,23 @@ static double seconds(void)
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* Makes the wells beside the matrix, all of two equations and as many perforations as there are layers. */
+static void create_wells(void)
+{
+  const karst_index count = r.rows - r.cells;
+  int *equations = malloc((size_t)count * sizeof *equations);
+  karst_index *first = malloc((size_t)(count + 1 + r.perforations) * sizeof *first), *cell = first + count + 1;
+  if (!equations || !first) stop("--wells", "not enough memory");
+  for (karst_index i = 0; i < count; i++) equations[i] = 2;
+  for (karst_index i = 0; i <= count; i++) first[i] = i * r.size[2];
+  for (karst_index p = 0; p < r.perforations; p++) cell[p] = r.connection[r.connections - r.perforations + p].i;
+  must(context, karst_wells_create(context, r.cells, 2, count, equations, first, cell, &wells));
+  must(context, karst_vector_create(context, karst_wells_unknowns(wells), &bw));
+  must(context, karst_vector_create(context, karst_wells_unknowns(wells), &dw));
+  must(context, karst_solver_set_wells(solver, wells));
+  free(equations), free(first);
+}
+
 /* Makes the reservoir and what solves its equations, as the settings say. */
 static void create(const karst_options *options)
 {
@@ -79,17 +115,20 @@ static void create(const karst_options *options)
   if (!good || 1.0 * size[0] * size[1] * size[2] > 1e6) stop("--grid", setting[GRID].help);
   must(context, karst_context_set_device(context, setting[DEVICE].value));
   must(context, karst_context_set_threads(context, (int)number(THREADS, 1)));
+  r.beside = strcmp(setting[WELLS].value, "beside") == 0;
+  if (!r.beside && strcmp(setting[WELLS].value, "rows") != 0) stop("--wells", setting[WELLS].help);
   reservoir_create(context, file, (uint64_t)number(SEED, 0), &r);
   r.most_rate = number(INJECT, 0) * r.volume / number(DAYS, 1e-6);
   const size_t length = 2 * (size_t)r.rows;
-  x = calloc(4 * length + 4 * (size_t)r.row_start[r.rows], sizeof(double)); /* with all arrays that follow */
+  x = calloc(4 * length + 4 * (size_t)r.blocks, sizeof(double)); /* with all arrays that follow */
   if (!x) stop("--grid", "not enough memory");
   start = x + length, residual = start + length, change = residual + length, value = change + length;
   flow_start(&r, x);
-  must(context, karst_vector_create(context, (int64_t)length, &b));
-  must(context, karst_vector_create(context, (int64_t)length, &dx));
-  must(context, karst_matrix_create_pattern(context, r.rows, 2, r.row_start, r.column, KARST_REFERENCE, &A));
+  must(context, karst_vector_create(context, 2 * (int64_t)r.matrix_rows, &b));
+  must(context, karst_vector_create(context, 2 * (int64_t)r.matrix_rows, &dx));
+  must(context, karst_matrix_create_pattern(context, r.matrix_rows, 2, r.row_start, r.column, KARST_REFERENCE, &A));
   must(context, karst_solver_create(context, options, &solver));
+  if (r.beside) create_wells();
   must(context, karst_solver_setup(solver, A));
 }
 
@@ -111,14 +150,22 @@ static karst_reason solve(double rtol)
 {
   const double begin = seconds();
   karst_result result;
+  const double *const B = value + 4 * r.matrix_blocks, *const C = B + 4 * r.perforations,
+                      *const D = C + 4 * r.perforations;
   must(context, karst_matrix_update_values(A, value));
+  if (wells) must(context, karst_wells_update_values(wells, B, C, D));
   must(context, karst_solver_update(solver));
   must(context, karst_context_synchronize(context));
   update_seconds += seconds() - begin;
   must(context, karst_solver_set_tolerances(solver, rtol, 0, (int)number(MOST, 0)));
   must(context, karst_vector_fill(dx, 0));
+  if (wells && karst_wells_outcome(wells, NULL) == KARST_SOUND) must(context, karst_wells_eliminate(wells, bw, b));
   must(context, karst_solver_solve(solver, b, dx, &result));
   must(context, karst_vector_get(dx, karst_vector_length(dx), change));
+  if (wells && karst_wells_outcome(wells, NULL) == KARST_SOUND) {
+    must(context, karst_wells_recover(wells, bw, dx, dw));
+    must(context, karst_vector_get(dw, karst_vector_length(dw), change + karst_vector_length(dx)));
+  }
   linear_seconds += seconds() - begin, linear += result.iterations;
   return result.reason;
 }
@@ -135,7 +182,8 @@ static const char *step(double dt)
     if (converged(dt)) return NULL;
     if (++iterations == (int)number(FAIL, 0)) value[4 * row[0]] = NAN;
     for (karst_index v = 4 * row[0]; v < 4 * row[1] && iterations == 2 * (int)number(FAIL, 0); v++) value[v] = 0;
-    must(context, karst_vector_set(b, 2 * (int64_t)r.rows, residual));
+    must(context, karst_vector_set(b, karst_vector_length(b), residual));
+    if (wells) must(context, karst_vector_set(bw, karst_vector_length(bw), residual + karst_vector_length(b)));
     must(context, karst_vector_norm(b, &norm));
     if (k > 0) rtol = fmin(loosest, fmax(0.9 * pow(norm / norm_before, 2), tightest));
     if (solve(rtol) < 0) failure = karst_solver_explain(solver);
@@ -236,9 +284,12 @@ int main(int argc, char **argv)
   if (*setting[PICTURES].value && !draw(0)) stop("--pictures", why_no_picture());
   printf("grid %s, seed %s, %s\n", setting[GRID].value, setting[SEED].value, karst_context_device(context));
   simulate(number(DAYS, 1e-6));
-  must(context, karst_vector_set(b, karst_vector_length(b), x));
+  karst_solver_destroy(solver), karst_wells_destroy(wells), karst_matrix_destroy(A), karst_vector_destroy(dx);
+  karst_vector_destroy(b), karst_vector_destroy(bw), karst_vector_destroy(dw);
+  must(context, karst_vector_create(context, 2 * (int64_t)r.rows, &b));
+  must(context, karst_vector_set(b, 2 * (int64_t)r.rows, x));
   if (*path) must(context, karst_vector_write(b, path));
-  karst_solver_destroy(solver), karst_matrix_destroy(A), karst_vector_destroy(dx), karst_vector_destroy(b);
+  karst_vector_destroy(b);
   karst_options_destroy(options), karst_context_destroy(context), reservoir_destroy(&r), free(x);
   if (fflush(stdout) || ferror(stdout)) stop("standard output", "cannot be written");
   return 0;

@@ -22,7 +22,7 @@ cp "$example"/*.[ch] "$example/Makefile" "$scratch" && chmod -R u+w "$scratch" |
 
 run() { "$scratch/twophase" "$@" >"$scratch/output" 2>&1; }
 
-echo 1..28
+echo 1..31
 flags="$(variable OPTIMIZE) $(variable CFLAGS) -Wall -Wextra -Wshadow -Wconversion"
 report "it builds through pkg-config without a warning" "$(cd "$scratch" && PKG_CONFIG_PATH=$scratch MAKEFLAGS='' \
   ${MAKE:-make} CC="$(variable CC)" CFLAGS="$flags" 2>&1 >/dev/null)"
@@ -62,6 +62,13 @@ ilu=$(iterations)
 run --grid 15x20x3 --days 300 --solution "$scratch/other.mtx" --solver bicgstab --precond cpr
 [ "$(iterations)" -lt $((ilu / 2)) ] && more='' || more="$(iterations) linear iterations; ILU takes $ilu"
 report "cpr gives the same solution in less than half of the linear iterations" "$(differs first other)$more"
+
+with=$(iterations)
+run --grid 15x20x3 --days 300 --solution "$scratch/beside.mtx" --wells beside --ordering rcm
+report "wells beside the matrix give the same solution" "$(differs first beside; lost)"
+run --grid 15x20x3 --days 300 --solution "$scratch/beside.mtx" --wells beside --solver bicgstab --precond cpr
+[ "$(iterations)" -lt $((with * 5 / 4)) ] && more='' || more="$(iterations) linear iterations; in the matrix $with"
+report "cpr takes about as many linear iterations with wells beside the matrix" "$(differs first beside)$more"
 
 gpu="a GPU has the solution of the CPU"
 if "$builddir/tools/solve" poisson2d:9x9 --device cuda --quiet >/dev/null 2>&1; then
@@ -133,6 +140,7 @@ refuses()
 }
 refuses "an option that is unknown is refused" --levels 1
 refuses "a value that is no number is refused" --days soon
+refuses "a place of wells that is unknown is refused" --wells nowhere
 refuses "a grid of four sizes is refused" --grid 10x10x10x10
 refuses "a grid that is too small for its wells is refused" --grid 1x1x9
 echo '1 2 3' | tr ' ' '\n' >"$scratch/short"

@@ -171,7 +171,7 @@ with_cmake()
   cp "$srcdir"/examples/*.c "$srcdir/examples/CMakeLists.txt" "$scratch" &&
     cmake -S "$scratch" -B "$scratch/build" -DKarst_DIR="$libdir/cmake/Karst" -DCMAKE_C_COMPILER="${CC%% *}" \
       -DCMAKE_C_FLAGS="$CFLAGS" && cmake --build "$scratch/build" && "$scratch/build/first_steps" &&
-    "$scratch/build/wells" && "$scratch/build/cpr"
+    "$scratch/build/wells" && "$scratch/build/operator" && "$scratch/build/cpr"
 }
 
 # The files for programs are copied to another place. The first place still exists, but nothing may come from it.
