@@ -5,8 +5,9 @@
  *     z_p = M1^-1 W^T r,   z = E z_p + M2^-1 (r - A E z_p),   M1 ~ A_p = W^T A E
  *
  * With wells beside the matrix, A - C^T D^-1 B takes the place of A in r - A E z_p, and the pressure system may have a
- * row for each well (cpr_wells.h). E has the pressure of each cell among its b unknowns, and W^T combines the b equations of each cell to one whose
- * couplings are mainly those of pressures. A is in blocks of b; r and z have b elements a cell, z_p has one. */
+ * row for each well (cpr_wells.h). E has the pressure of each cell among its b unknowns, and W^T combines the b
+ * equations of each cell to one whose couplings are mainly those of pressures. A is in blocks of b; r and z have b
+ * elements a cell, z_p has one. */
 #include "lib/backend/cpr_kernels.h"
 #include "lib/matrix/cell_values.h"
 #include "precond/amg/amg.h"

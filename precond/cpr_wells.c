@@ -44,8 +44,8 @@ static int compare(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Writes the row of well w, and the entries of its cells' rows, which follow those of earlier wells. last[i]: the place of
- * the next entry of row i. */
+/* Writes the row of well w, and the entries of its cells' rows, which follow those of earlier wells. last[i]: the place
+ * of the next entry of row i. */
 static void fill_well(struct pattern *p, karst_index w)
 {
   const karst_well *well = p->view->wells->host_well + w;

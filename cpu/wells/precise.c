@@ -1,6 +1,5 @@
 /* precise.c - the residual b - (A - C^T D^-1 B) x in perforated cells to twice the working precision, on the CPU. w is
- * the sum of two numbers: D^-1 t, and steps of refinement with t - D w, all with the inverse in working
- * precision. */
+ * the sum of two numbers: D^-1 t with the inverse in working precision, and steps of refinement with t - D w. */
 #include "cpu/wells/wells_cpu.h"
 #include "lib/backend/wells_steps.h"
 

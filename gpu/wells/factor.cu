@@ -1,5 +1,5 @@
-/* factor.cu - inverts the blocks D of wells on the GPU, a thread block a well, and finds values that are not finite; and
- * the table of the kernels. */
+/* factor.cu - inverts the blocks D of wells on the GPU, a thread block a well, and finds values that are not finite;
+ * and the table of the kernels. */
 #include "gpu/block_inverse.h"
 #include "gpu/wells/wells_cuda.h"
 

@@ -1,6 +1,6 @@
-/* precise.cu - the residual b - (A - C^T D^-1 B) x in perforated cells to twice the working precision, on the GPU, as in
- * cpu/wells/precise.c: a thread an equation of a well, and then a thread an element of a perforated cell. These kernels
- * are called rarely and were never tuned. */
+/* precise.cu - the residual b - (A - C^T D^-1 B) x in perforated cells to twice the working precision, on the GPU, as
+ * in cpu/wells/precise.c: a thread an equation of a well, and then a thread an element of a perforated cell. These
+ * kernels are called rarely and were never tuned. */
 #include "gpu/wells/wells_cuda.h"
 
 extern "C" {

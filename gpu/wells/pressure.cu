@@ -35,8 +35,8 @@ __device__ __forceinline__ double couple_well(const karst_wells_task &task, cons
   return sum;
 }
 
-/* Finds the unknown with the largest |P| |G|, and the scale of the row, which is 0 if nothing couples. sum: [2 n] shared
- * memory. */
+/* Finds the unknown with the largest |P| |G|, and the scale of the row, which is 0 if nothing couples. sum: [2 n]
+ * shared memory. */
 __device__ void choose(const karst_wells_task &task, const sources &from, const karst_well &well, double *sum,
                        int *unknown, double *scale)
 {

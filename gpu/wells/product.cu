@@ -1,6 +1,6 @@
 /* product.cu - w = D^-1 (g - B x) and y + C^T w for wells on the GPU, and the bound of their rounding errors. A thread
- * block takes a well: its warps take the equations in turn, and the lanes of a warp the perforations and the unknowns of
- * their cells. Then a thread takes an element of a perforated cell, with all its perforations. */
+ * block takes a well: its warps take the equations in turn, and the lanes of a warp the perforations and the unknowns
+ * of their cells. Then a thread takes an element of a perforated cell, with all its perforations. */
 #include "gpu/wells/wells_cuda.h"
 
 namespace

@@ -1,4 +1,4 @@
-/* view.c - wells as a system sees them: its order of the cells, its work space, and the product with its norm's bound. */
+/* view.c - wells as a system sees them: its order of the cells, its work space, and the product with its bound. */
 #include "lib/backend/wells_kernels.h"
 #include "lib/profile/profile.h"
 

@@ -74,12 +74,12 @@ karst_status karst_wells_view_permute(const karst_wells_view *caller, const kars
 void karst_wells_view_release(karst_context *context, karst_wells_view *view);
 int64_t karst_wells_view_memory(const karst_wells_view *view);
 
-/* y = y + sign C^T w with w = -D^-1 B x, and sign 1 or -1. unknown < 0: x and y have b scalars a block row. Else x has one, the
- * unknown of that number in the cell, and its others are 0. */
+/* y = y + sign C^T w with w = -D^-1 B x, and sign 1 or -1. unknown < 0: x and y have b scalars a block row. Else x has
+ * one, the unknown of that number in the cell, and its others are 0. */
 void karst_wells_multiply(const karst_wells_view *view, int unknown, double sign, const double *x, double *y);
-/* size = size + |C|^T |D^-1| (|B| |x| + |D| |D^-1| |B| |x|), which bounds the rounding
- * errors in that product, also those of the inverse, if the unit of rounding is multiplied by karst_wells_terms: at least
- * the terms that an element of the product sums. */
+/* size = size + |C|^T |D^-1| (|B| |x| + |D| |D^-1| |B| |x|), which bounds the rounding errors in that product, also
+ * those of the inverse, if the unit of rounding is multiplied by karst_wells_terms: at least the terms that an element
+ * of the product sums. */
 void karst_wells_add_size(const karst_wells_view *view, const double *x, double *size);
 int64_t karst_wells_terms(const karst_wells *wells);
 /* Computes the elements of r = b - (A - C^T D^-1 B) x in perforated cells to twice the working precision. */

@@ -76,6 +76,7 @@ static const struct option {
     {"cpr-pressure", NAME, "auto", 0},
     {"cpr-weights", NAME, "auto", 0},
     {"cpr-balance", INTEGER, "0", 0},
+    {"cpr-wells", NAME, "rows", 0},
     {"auto-learn", NAME, "iterations", 0},
 };
 enum {

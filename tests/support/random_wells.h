@@ -1,7 +1,7 @@
-/* wells.h - random wells beside a matrix, and the matrix with the same wells in it: A - C^T D^-1 B, or rows of a dense
- * system. */
-#ifndef KARST_TESTS_SUPPORT_WELLS_H
-#define KARST_TESTS_SUPPORT_WELLS_H
+/* random_wells.h - random wells beside a matrix, and the matrix with the same wells in it: A - C^T D^-1 B, or rows of a
+ * dense system. */
+#ifndef KARST_TESTS_SUPPORT_RANDOM_WELLS_H
+#define KARST_TESTS_SUPPORT_RANDOM_WELLS_H
 
 #include "tests/support/problem.h"
 

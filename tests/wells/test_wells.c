@@ -1,6 +1,6 @@
 /* test_wells.c - a solver with wells beside its matrix solves [A C'; B D] [x; w] = [b; g], as a dense solve does, with
  * every kind of driver and order; x is the same as with the wells in the matrix. */
-#include "tests/support/wells.h"
+#include "tests/support/random_wells.h"
 
 static struct well_arrays w;
 

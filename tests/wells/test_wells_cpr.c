@@ -1,7 +1,7 @@
 /* test_wells_cpr.c - cpr with wells beside the matrix: with rows of wells in the pressure system it takes about the
  * iterations of a matrix with the wells in it, also if some of the wells are shut. */
 #include "tests/support/multigrid.h"
-#include "tests/support/wells.h"
+#include "tests/support/random_wells.h"
 
 static struct well_arrays w;
 

@@ -1,8 +1,8 @@
 /* test_wells_residual.c - the residual with wells beside the matrix, against 113-bit arithmetic: in working precision
- * its error is within the bound, also if D is ill-conditioned; computed precisely it has the digits of a number as small
- * as rounding errors. */
+ * its error is within the bound, also if D is ill-conditioned; computed precisely it has the digits of a number as
+ * small as rounding errors. */
 #include "lib/matrix/residual.h"
-#include "tests/support/wells.h"
+#include "tests/support/random_wells.h"
 
 enum { ROWS = 30, WELLS = 6 };
 

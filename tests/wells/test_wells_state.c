@@ -1,6 +1,6 @@
 /* test_wells_state.c - wells of a solver over its life: shut and singular wells, new values, kept factors, two solvers,
  * the same bits in each run, and what is refused. */
-#include "tests/support/wells.h"
+#include "tests/support/random_wells.h"
 
 enum { ROWS = 50, BLOCK = 3, WELLS = 7 };
 
