@@ -1,8 +1,7 @@
-/* cpr_wells.h - the pressure system of CPR with a row and a column for each well beside the matrix, which OPM calls
- * cprw:
+/* cpr_wells.h - the pressure system of CPR with a row and a column for each well beside the matrix (OPM's cprw):
  *
- * [ A_p  P  ] [z_p]   [r_p]      P = W^T C^T and G = D^-1 B E for one unknown of each well, its pressure; [ s G  s  ]
- * [z_w] = [ 0 ]      s balances the rows of wells with those of cells
+ *     [ A_p  P ] [z_p]   [r_p]      P = W^T C^T and G = D^-1 B E for one unknown of each well, its pressure;
+ *     [ s G  s ] [z_w] = [ 0 ]      s balances the rows of wells with those of cells
  *
  * Without z_w that is (A_p - P G) z_p = r_p. The wells come last. */
 #ifndef KARST_PRECOND_CPR_WELLS_H
