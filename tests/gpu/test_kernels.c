@@ -6,6 +6,7 @@
 
 #include "tests/support/patterns.h"
 #include "tests/support/problem.h"
+#include "tests/support/random_wells.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -97,6 +98,8 @@ static const struct systems all[] = {
     {"cpr", "convdiff:5x4x3", 1, 10, 1, "precond=cpr"},
     {"cpr", "arrow:400", 1, 3, 1, "precond=cpr"},
     {"cpr", "convdiff:3x3x2", 33, 33, 1, "precond=cpr"},
+    {"wells", "convdiff:5x4x3", 1, 10, 3, "precond=cpr ordering=rcm"},
+    {"wells", "convdiff:5x4x3", 1, 10, 3, "precond=jacobi rtol=1"}, /* the bound of the residual */
     {"amg", "poisson3d:9x8x7", 1, 1, 1, "precond=amg solver=cg"},
     {"amg", "laplace27:6x5x4", 1, 1, 1, "precond=amg solver=cg amg-precision=double"},
     {"amg", "convdiff:9x8x7", 1, 1, 1, "precond=amg amg-smoother=chebyshev"},
@@ -180,21 +183,33 @@ static karst_options *make_options(karst_context *context, const char *line)
   return options;
 }
 
+/* Wells beside A for the family of that name, else NULL. */
+static karst_wells *add_wells(karst_context *context, const struct systems *systems, const karst_matrix *A)
+{
+  static struct well_arrays w;
+  if (strcmp(systems->family, "wells") != 0) return NULL;
+  draw_wells(&w, karst_matrix_block_rows(A), karst_matrix_block_size(A), 7, 0.1);
+  return make_wells(context, karst_matrix_block_rows(A), &w);
+}
+
 /* Returns the norm of the residual after a set-up and a solve, new values, an update and a solve. */
 static double run(karst_context *context, const struct systems *systems, int b)
 {
   karst_matrix *A = make_matrix(context, systems->matrix, b);
   karst_options *options = make_options(context, systems->options);
+  karst_wells *wells = add_wells(context, systems, A);
   karst_solver *solver;
   karst_result result;
   karst_vector *rhs = vector_of(context, karst_matrix_rows(A), 1), *x = vector_of(context, karst_matrix_rows(A), 0);
   tap_need(context, karst_solver_create(context, options, &solver), "solver");
+  tap_need(context, karst_solver_set_wells(solver, wells), "wells");
   tap_need(context, karst_solver_setup(solver, A), systems->options);
   tap_need(context, karst_solver_solve(solver, rhs, x, &result), "solve");
   tap_need(context, karst_matrix_values_changed(A), "new values");
   tap_need(context, karst_solver_update(solver), "update");
   tap_need(context, karst_solver_solve(solver, rhs, x, &result), "solve");
   karst_solver_destroy(solver);
+  karst_wells_destroy(wells);
   karst_options_destroy(options);
   karst_vector_destroy(rhs);
   karst_vector_destroy(x);

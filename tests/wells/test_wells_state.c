@@ -2,6 +2,8 @@
  * the same bits in each run, and what is refused. */
 #include "tests/support/random_wells.h"
 
+#include <pthread.h>
+
 enum { ROWS = 50, BLOCK = 3, WELLS = 7 };
 
 static struct well_arrays w;
@@ -144,6 +146,58 @@ static void together(karst_context *context)
   problem_destroy(&p);
 }
 
+struct work {
+  karst_context *context;
+  const karst_matrix *A;
+  const karst_wells *wells;
+  const karst_vector *b;
+  double x[ROWS * BLOCK];
+  karst_status status;
+};
+
+static void *solve_in_thread(void *user)
+{
+  struct work *work = user;
+  karst_vector *x = NULL;
+  karst_solver *solver = NULL;
+  karst_result result;
+  karst_status status = karst_solver_create(work->context, NULL, &solver);
+  if (!status) status = karst_vector_create(work->context, ROWS * BLOCK, &x);
+  if (!status) status = karst_solver_set_wells(solver, work->wells);
+  if (!status) status = karst_solver_setup(solver, work->A);
+  if (!status) status = karst_solver_solve(solver, work->b, x, &result);
+  if (!status) status = karst_vector_get(x, ROWS * BLOCK, work->x);
+  work->status = status ? status : result.reason > 0 ? KARST_SUCCESS : KARST_ERROR_ARGUMENT;
+  karst_vector_destroy(x);
+  karst_solver_destroy(solver);
+  return NULL;
+}
+
+/* Solvers in four threads share a context, a matrix and wells. */
+static void threads_together(void)
+{
+  enum { THREADS = 4 };
+  static struct work work[THREADS];
+  pthread_t thread[THREADS];
+  karst_context *context = tap_context();
+  karst_wells *wells;
+  struct problem p = make_problem(context, &wells);
+  bool same = true;
+  for (int t = 0; t < THREADS; t++) {
+    work[t] = (struct work){.context = context, .A = p.A, .wells = wells, .b = p.b};
+    tap_need(context,
+             pthread_create(&thread[t], NULL, solve_in_thread, &work[t]) ? KARST_ERROR_NO_MEMORY : KARST_SUCCESS,
+             "thread");
+  }
+  for (int t = 0; t < THREADS; t++) pthread_join(thread[t], NULL);
+  for (int t = 0; t < THREADS; t++)
+    same = same && !work[t].status && memcmp(work[t].x, work[0].x, sizeof work[t].x) == 0;
+  tap_ok(same, "four threads with the same wells have the same bits");
+  karst_wells_destroy(wells);
+  problem_destroy(&p);
+  karst_context_destroy(context);
+}
+
 static void refused_wells(karst_context *context)
 {
   const int equations[] = {2, 1}, none[] = {2, 0};
@@ -226,6 +280,7 @@ int main(void)
   tap_each_device(outcomes, "outcomes of wells");
   tap_each_device(updates, "new values of wells");
   tap_each_device(together, "two solvers with the same wells");
+  threads_together();
   tap_each_device(refused_wells, "wells that are refused");
   tap_each_device(refused_solvers, "solvers that refuse wells");
   tap_each_device(no_reduction, "wells and exact elimination");
