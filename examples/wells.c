@@ -21,7 +21,7 @@ static void assemble(int shut, double *B, double *C, double *D)
 static karst_status solve(karst_solver *solver, karst_wells *wells, const karst_vector *b, karst_vector *x,
                           karst_vector *w, karst_result *result)
 {
-  double produced[WELLS];
+  double produced[WELLS] = {0};
   karst_status status = karst_vector_fill(x, 0);
   if (!status) status = karst_solver_solve(solver, b, x, result); /* b - C' D^-1 g is b: the wells' g is 0 */
   if (!status && result->reason > 0) status = karst_wells_recover(wells, NULL, x, w);

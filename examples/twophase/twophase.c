@@ -93,8 +93,9 @@ static void create_wells(void)
 {
   const karst_index count = r.rows - r.cells;
   int *equations = malloc((size_t)count * sizeof *equations);
-  karst_index *first = malloc((size_t)(count + 1 + r.perforations) * sizeof *first), *cell = first + count + 1;
+  karst_index *first = malloc((size_t)(count + 1 + r.perforations) * sizeof *first);
   if (!equations || !first) stop("--wells", "not enough memory");
+  karst_index *const cell = first + count + 1;
   for (karst_index i = 0; i < count; i++) equations[i] = 2;
   for (karst_index i = 0; i <= count; i++) first[i] = i * r.size[2];
   for (karst_index p = 0; p < r.perforations; p++) cell[p] = r.connection[r.connections - r.perforations + p].i;

@@ -115,6 +115,16 @@ static void updates(karst_context *context)
   check_error(context, karst_solver_solve(solver, p.b, p.x, &result), KARST_ERROR_ARGUMENT, "karst_solver_update");
   tap_need(context, karst_solver_keep(solver), "keep");
   check_solution(&p, solver, "new values with kept factors");
+  for (int64_t v = 0; v < well_square(&w, WELLS); v++) w.D[v] *= 1.2;
+  const int64_t entries = well_entry(&w, WELLS, w.start[WELLS]);
+  karst_vector *B = vector_from(context, entries, w.B), *C = vector_from(context, entries, w.C);
+  karst_vector *D = vector_from(context, well_square(&w, WELLS), w.D);
+  tap_need(context, karst_context_synchronize(context), "values in device memory");
+  tap_need(context,
+           karst_wells_update_values(wells, karst_vector_const_values(B), karst_vector_const_values(C),
+                                     karst_vector_const_values(D)),
+           "values in device memory");
+  karst_vector_destroy(B), karst_vector_destroy(C), karst_vector_destroy(D);
   tap_need(context, karst_solver_update(solver), "update");
   check_solution(&p, solver, "new values");
   tap_need(context, karst_solver_set_wells(solver, NULL), "no wells");
