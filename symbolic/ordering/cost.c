@@ -2,8 +2,8 @@
  * other, and how many bytes they move.
  *
  * A row of L waits for rows above it, by level sets through the memory of the device. In tiles, whose rows communicate
- * inside a multiprocessor, a tile waits for tiles. The prediction is the longest chain of such waits plus the bytes over
- * the bandwidth of such sweeps (lib/backend/sweep_time.h). */
+ * inside a multiprocessor, a tile waits for tiles. The prediction is the longest chain of such waits plus the bytes
+ * over the bandwidth of such sweeps (lib/backend/sweep_time.h). */
 #include "config.h"
 
 #include "lib/backend/sweep_time.h"

@@ -70,9 +70,10 @@ static double count_box_colours(const karst_ordering_pattern *pattern, bool host
   return (double)boxes.colours;
 }
 
-/* Estimates the colours of tiles near to cubes, and the steps inside one. */
-static void estimate_tiles(const karst_ordering_pattern *pattern, bool host, const struct shape *shape, double k,
-                           karst_order_outlook *outlook)
+/* Estimates the colours of tiles near to cubes, and the steps inside one. Returns the level sets of their order: a
+ * chain of rows goes through a tile of each colour, but with fill it enters a box halfway on average. */
+static double estimate_tiles(const karst_ordering_pattern *pattern, bool host, const struct shape *shape, double k,
+                             karst_order_outlook *outlook)
 {
   const double most = (double)karst_tile_set_size(pattern, host);
   double side[3] = {1, 1, 1}, axes = 0;
@@ -86,22 +87,36 @@ static void estimate_tiles(const karst_ordering_pattern *pattern, bool host, con
     outlook->colours = count_box_colours(pattern, host, shape, side);
   }
   outlook->depth = fmin(count_box(side, shape->corners, k), most);
+  const double whole = outlook->colours * outlook->depth;
+  return k > 0 && shape->grid.size[0] > 0 && !shape->corners ? whole / 2 : whole;
 }
 
-/* Estimates the times of both orders. blocks: with the fill of a 7-point grid, about. Tiles of this order are swept in
- * the faster way; their chains have depth rows in a tile of each colour. */
-static void compare_orders(karst_index n, int b, int64_t blocks, const karst_machine *machine, bool level_sets,
-                           karst_order_outlook *outlook)
+/* Estimates the seconds of a tile of most rows. blocks: of both triangles. */
+static double estimate_tile(karst_index n, int b, int64_t blocks, double most, const karst_machine *machine,
+                            const karst_order_outlook *outlook)
 {
-  const double chain = outlook->colours * outlook->depth, row = n > 0 ? (double)blocks / (2 * (double)n) : 0;
+  const double width = b < KARST_TILE_LANES ? KARST_TILE_LANES / b : 1;
+  const double steps = fmax(outlook->depth, most / width);
+  const int count = (int)fmax(1, most / steps), length = (int)fmin((double)blocks / (2 * (double)n) + 1, 1e9);
+  const int rounds = karst_tile_rounds(b, count, length, karst_tile_rows_are_long(n, blocks));
+  return karst_tile_seconds(machine, (int64_t)steps, (int64_t)steps * rounds);
+}
+
+/* Estimates the times of both orders. blocks: with the fill of a 7-point grid, about; levels: of the order by tiles,
+ * whose sweeps go the faster way. */
+static void compare_orders(const karst_ordering_pattern *pattern, int64_t blocks, double levels,
+                           const karst_machine *machine, bool level_sets, karst_order_outlook *outlook)
+{
+  const karst_index n = pattern->block_rows;
+  const int b = pattern->matrix ? pattern->matrix->block_size : 1;
+  const double most = (double)karst_tile_set_size(pattern, machine->host);
   karst_sweep_work work = {n, b, blocks, (int64_t)(2 * outlook->levels), blocks, 0, 0};
   outlook->bytes = (double)karst_sweep_bytes(n, b, blocks);
   outlook->natural = karst_sweep_seconds_by_levels(machine, &work);
-  work.levels = (int64_t)(2 * chain);
+  work.levels = (int64_t)(2 * levels);
   outlook->tiles = karst_sweep_seconds_by_levels(machine, &work);
-  if (level_sets) return;
-  work.chain =
-      2 * (outlook->colours * machine->outer_step + chain * (machine->inner_step + machine->inner_round * row));
+  if (level_sets || n == 0) return;
+  work.chain = 2 * outlook->colours * estimate_tile(n, b, blocks, most, machine, outlook);
   outlook->tiles = fmin(outlook->tiles, karst_sweep_seconds_by_tiles(machine, &work));
 }
 
@@ -110,7 +125,6 @@ karst_status karst_order_estimate(const karst_ordering_pattern *pattern, const k
 {
   const double k = pattern->distance > 1 ? pattern->distance - 1 : 0;
   const karst_index n = pattern->block_rows;
-  const int b = pattern->matrix ? pattern->matrix->block_size : 1;
   const struct shape shape = find_shape(pattern);
   *outlook = (karst_order_outlook){0};
   if (shape.grid.size[0] > 0 && !shape.grid.cell) {
@@ -126,8 +140,8 @@ karst_status karst_order_estimate(const karst_ordering_pattern *pattern, const k
   }
   outlook->levels = fmin(outlook->levels, (double)n);
   const int64_t blocks = pattern->row_start[n] > n ? pattern->row_start[n] - n : 0;
-  estimate_tiles(pattern, machine->host, &shape, k, outlook);
+  const double levels = estimate_tiles(pattern, machine->host, &shape, k, outlook);
   const double filled = fmin((k + 1) * (double)blocks, (double)n * (double)n);
-  compare_orders(n, b, (int64_t)filled, machine, level_sets, outlook);
+  compare_orders(pattern, (int64_t)filled, levels, machine, level_sets, outlook);
   return KARST_SUCCESS;
 }

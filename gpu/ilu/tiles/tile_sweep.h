@@ -19,8 +19,8 @@
  *     local  [blocks] unsigned short, only of a near tile
  *
  * In shared memory a near tile has its part of x, then that of its halo, then a block of zeros; local says which of
- * these is the neighbour of each block. The blocks of D^-1 have none. A far tile is a single row whose values or halo do
- * not fit there; it has only its part of x. All tiles of several rows are near: those that take too much are cut. */
+ * these is the neighbour of each block. The blocks of D^-1 have none. A far tile is a single row whose values or halo
+ * do not fit there; it has only its part of x. All tiles of several rows are near: those that take too much are cut. */
 #ifndef KARST_GPU_ILU_TILES_TILE_SWEEP_H
 #define KARST_GPU_ILU_TILES_TILE_SWEEP_H
 
@@ -147,9 +147,8 @@ karst_status karst_ilu_order_tiles_cuda(karst_context *context, karst_ilu_tiling
 karst_status karst_ilu_find_halos_cuda(karst_context *context, const karst_ilu_tiling_cuda *tiling,
                                        karst_ilu_halos_cuda *halos);
 void karst_ilu_release_halos_cuda(karst_context *context, karst_ilu_halos_cuda *halos);
-/* tile_record.cu: measures the tiles; makes the triangle by tiles, those of more than shared bytes of shared memory far.
- * *bytes counts the memory. The other functions release what they have made, also after a
- * failure. */
+/* tile_record.cu: measures the tiles; makes the triangle by tiles, those of more than shared bytes of shared memory
+ * far. *bytes counts the memory. The other functions release what they have made, also after a failure. */
 karst_status karst_ilu_measure_tiles_cuda(karst_context *context, const karst_ilu_tiling_cuda *tiling,
                                           const karst_ilu_halos_cuda *halos, karst_ilu_measured_cuda *measured);
 karst_status karst_ilu_make_tiled_cuda(karst_context *context, const karst_ilu_tiling_cuda *tiling,
