@@ -43,8 +43,8 @@ const karst_option karst_ilu_rows[] = {
      "On a GPU level launches a kernel for each level set, and dataflow launches one kernel in which each row waits "
      "for the values that it needs; on a CPU both are the same. tiles solves both triangles in one launch, a warp for "
      "each tile; it needs the ordering tiles or colour and a block size up to 8. jacobi solves approximately, by "
-     "trisolve-sweeps sweeps, for matrices with too many level sets. auto chooses tiles where tiles have several rows "
-     "and rows have few neighbours, otherwise level or dataflow; trisolve_used in the report says which."},
+     "trisolve-sweeps sweeps, for matrices with too many level sets. auto chooses tiles where they are predicted to "
+     "be faster, otherwise level or dataflow; trisolve_used in the report says which."},
     {"trisolve-sweeps", KARST_OPTION_INTEGER, false, FIELD(trisolve_sweeps), NULL, 0, "5",
      "sweeps of trisolve jacobi for each triangle",
      "N is at least 0. More sweeps solve more exactly and take more time in each iteration."},
