@@ -111,24 +111,6 @@ static inline bool karst_ilu_solves_tiles(const karst_machine *machine, karst_tr
          karst_sweep_seconds_by_tiles(machine, work) <= karst_sweep_seconds_by_levels(machine, work);
 }
 
-/* KARST_ILU_SWEEP_DATAFLOW: how many neighbours of a row a lane waits for at once, and how many lanes share them at
- * most. */
-enum { KARST_ILU_PARTS = 8 };
-
-/* A macro, because C++ needs it as a constant for lengths of arrays, and C has no constant functions. */
-#define KARST_ILU_NEIGHBOURS_AT_ONCE(b) ((b) <= 2 ? 4 : 3)
-
-/* Returns how many lanes share the neighbours of a row: enough for a lane to wait for all of its own at once. slots
- * counts the rows of the triangle with the padding, neighbours those of all rows. */
-static inline int karst_ilu_choose_parts(int b, int64_t slots, int64_t neighbours)
-{
-  int parts = 1;
-  while (b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE && parts < KARST_ILU_PARTS && 2 * parts * b <= 32 &&
-         parts * KARST_ILU_NEIGHBOURS_AT_ONCE(b) * slots < neighbours)
-    parts *= 2;
-  return parts;
-}
-
 /* Rows that are long: a block of threads makes each of them. The limits that are tried are KARST_ILU_LONG neighbours
  * and twice as many each time. */
 enum { KARST_ILU_LONG = 64, KARST_ILU_LONG_LIMITS = 24 };

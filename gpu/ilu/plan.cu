@@ -218,6 +218,41 @@ const karst_ilu_sweep_variant *const sweep_variants[KARST_ILU_SWEEPS] = {
     &karst_ilu_sweep_dataflow_cuda, &karst_ilu_sweep_level_cuda, &karst_ilu_sweep_jacobi_cuda,
     &karst_ilu_sweep_tiles_cuda};
 
+/* Adds up the rounds of the slices of a triangle (lib/backend/sweep_time.h). row: by levels. */
+__global__ void count_rounds(karst_index rows, int b, int parts, const karst_index *row, const karst_index *start,
+                             unsigned long long *rounds)
+{
+  const int group = b < 32 ? 32 / b : 1;
+  const int64_t slice = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  karst_index longest = 0;
+  for (int64_t s = slice * group; s < (slice + 1) * group && s < rows; s++)
+    longest = max(longest, start[row[s] + 1] - start[row[s]]);
+  if (slice * group < rows) atomicAdd(rounds, (unsigned long long)karst_sweep_rounds(b, parts, longest));
+}
+
+/* Predicts the steps of both sweeps by level sets. */
+karst_status count_steps(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                         const karst_ilu_analysis *analysis, double *steps)
+{
+  const karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
+  const karst_index rows = analysis->rows;
+  const int b = analysis->block_size, group = b < 32 ? 32 / b : 1;
+  const int lower = karst_ilu_choose_parts(b, rows, analysis->lower_blocks);
+  const int upper = karst_ilu_choose_parts(b, rows, analysis->upper_blocks);
+  const unsigned grid = karst_cuda_grid((rows + group - 1) / group, THREADS);
+  cudaStream_t stream = karst_cuda_of(context)->stream;
+  unsigned long long rounds[2] = {0, 0};
+  const karst_status status =
+      karst_cuda_compute(context, 2, "the plan of block ILU", rounds, [&](unsigned long long *sum) {
+        count_rounds<<<grid, THREADS, 0, stream>>>(rows, b, lower, plan->lower.row, pattern->lower_start, sum);
+        count_rounds<<<grid, THREADS, 0, stream>>>(rows, b, upper, plan->upper.row, pattern->upper_start, sum + 1);
+      });
+  const double slices = (double)((rows + group - 1) / group);
+  *steps = ((double)analysis->levels_lower * (double)rounds[0] + (double)analysis->levels_upper * (double)rounds[1]) /
+           slices;
+  return status;
+}
+
 /* Prepares sweeps by tiles, and drops them again if others are faster; *tiles says whether they are kept. */
 karst_status try_tiles(karst_context *context, karst_trisolve trisolve, const karst_ilu_pattern_cuda *pattern,
                        karst_ilu_analysis *analysis, bool *tiles)
@@ -225,13 +260,15 @@ karst_status try_tiles(karst_context *context, karst_trisolve trisolve, const ka
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   const int64_t memory = analysis->plan_memory;
   plan->sweep = &karst_ilu_sweep_tiles_cuda;
-  const karst_status status = plan->sweep->analyse(context, pattern, analysis);
+  double steps = 0;
+  karst_status status = plan->sweep->analyse(context, pattern, analysis);
+  if (!status) status = count_steps(context, pattern, analysis, &steps);
   if (status) return status;
   const karst_ilu_both_tiled *both = karst_ilu_tiled_of(plan);
   const karst_sweep_work work = {analysis->rows,
                                  analysis->block_size,
                                  analysis->lower_blocks + analysis->upper_blocks,
-                                 (int64_t)analysis->levels_lower + analysis->levels_upper,
+                                 steps,
                                  both->lower.blocks + both->upper.blocks - analysis->rows,
                                  both->lower.chain + both->upper.chain,
                                  both->lower.occupied + both->upper.occupied};

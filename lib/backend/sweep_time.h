@@ -9,6 +9,7 @@
 #ifndef KARST_LIB_BACKEND_SWEEP_TIME_H
 #define KARST_LIB_BACKEND_SWEEP_TIME_H
 
+#include "lib/backend/dense.h"
 #include "lib/backend/machine.h"
 #include "lib/base/inline.h"
 #include "karst.h"
@@ -37,12 +38,38 @@ static inline double karst_tile_seconds(const karst_machine *machine, int64_t st
   return machine->outer_step + machine->inner_step * (double)steps + machine->inner_round * (double)rounds;
 }
 
+/* ---- sweeps by level sets (gpu/ilu/sweeps/dataflow.cu) ----
+ *
+ * How many neighbours of a row a lane waits for at once, and how many lanes share them at most. */
+enum { KARST_ILU_PARTS = 8 };
+
+/* A macro, because C++ needs it as a constant for lengths of arrays, and C has no constant functions. */
+#define KARST_ILU_NEIGHBOURS_AT_ONCE(b) ((b) <= 2 ? 4 : 3)
+
+/* Returns how many lanes share the neighbours of a row: enough for a lane to wait for all of its own at once. slots
+ * counts the rows of the triangle with the padding, neighbours those of all rows. */
+static inline int karst_ilu_choose_parts(int b, int64_t slots, int64_t neighbours)
+{
+  int parts = 1;
+  while (b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE && parts < KARST_ILU_PARTS && 2 * parts * b <= 32 &&
+         parts * KARST_ILU_NEIGHBOURS_AT_ONCE(b) * slots < neighbours)
+    parts *= 2;
+  return parts;
+}
+
+/* Returns how often a warp waits for neighbours of its rows, of which the longest has length. */
+KARST_INLINE int karst_sweep_rounds(int block_size, int parts, int64_t length)
+{
+  const int at_once = KARST_ILU_NEIGHBOURS_AT_ONCE(block_size) * parts;
+  return length > at_once ? (int)((length + at_once - 1) / at_once) : 1;
+}
+
 /* The work of both sweeps. */
 typedef struct karst_sweep_work {
   int64_t block_rows;
   int block_size;
   int64_t blocks;      /* off the diagonal, of both triangles */
-  int64_t levels;      /* of both triangles */
+  double steps;        /* level sets of both triangles, each times the rounds of a warp on average */
   int64_t tile_blocks; /* as blocks, with the padding of the steps */
   double chain;        /* seconds of the longest chains of tiles of both triangles */
   double occupied;     /* the seconds of all tiles, times the bytes of shared memory of each */
@@ -62,7 +89,7 @@ static inline double karst_sweep_seconds_by_levels(const karst_machine *machine,
 {
   return (double)karst_sweep_bytes(w->block_rows, w->block_size, w->blocks) /
              karst_machine_sweep_bandwidth(machine, w->block_size) +
-         machine->level_step * (double)w->levels + 2 * machine->outer_step;
+         machine->level_step * w->steps + 2 * machine->outer_step;
 }
 
 static inline double karst_sweep_seconds_by_tiles(const karst_machine *machine, const karst_sweep_work *w)

@@ -43,7 +43,7 @@ struct chains {
   karst_index *depth; /* [tiles] the level of each tile in the graph of tiles */
   karst_index *size;  /* [rows + 1] rows of each level */
   karst_index *start; /* the first row of each tile of the kernels */
-  int *longest;       /* [rows] blocks of the longest row of each level of a tile */
+  int *longest;       /* [rows] blocks of the longest row of each slice, or of each level of a tile */
   double *time;       /* [rows] when a row is done, in seconds */
 };
 
@@ -69,6 +69,28 @@ static void count_levels(karst_index n, const struct triangle *L, struct chains 
     if (++c->size[c->level[i]] > cost->widest_level) cost->widest_level = c->size[c->level[i]];
     if (c->tile && c->depth[c->tile[i]] >= cost->tile_levels) cost->tile_levels = c->depth[c->tile[i]] + 1;
   }
+}
+
+/* Returns the rounds of a warp on average (lib/backend/sweep_time.h), which takes group rows in the order of the levels.
+ * Leaves size changed. */
+static double count_rounds(karst_index n, const struct triangle *L, int b, struct chains *c)
+{
+  const int group = b < 32 ? 32 / b : 1, parts = karst_ilu_choose_parts(b, n, L->entries / 2);
+  const karst_index slices = (n + group - 1) / group;
+  double sum = 0;
+  for (karst_index i = 0; i < n; i++) c->longest[i] = 0;
+  for (karst_index l = 0, first = 0; first < n; l++) {
+    const karst_index rows = c->size[l];
+    c->size[l] = first;
+    first += rows;
+  }
+  for (karst_index i = 0; i < n; i++) {
+    int *longest = &c->longest[c->size[c->level[i]]++ / group], length = 0;
+    for (karst_index k = L->start[i]; k < L->start[i + 1] && L->column[k] < i; k++) length++;
+    if (length > *longest) *longest = length;
+  }
+  for (karst_index s = 0; s < slices; s++) sum += karst_sweep_rounds(b, parts, c->longest[s]);
+  return slices > 0 ? sum / (double)slices : 0;
 }
 
 /* Finds the steps of the tile of rows first .. end - 1, and when it may begin: level by level inside the tile, as many
@@ -118,7 +140,6 @@ static karst_status follow_tiles(karst_context *context, const karst_order_syste
   struct tile_sums sums = {0};
   karst_status status;
   if ((status = karst_allocate(context, &c->time, n, sizeof *c->time, what)) ||
-      (status = karst_allocate(context, &c->longest, n, sizeof *c->longest, what)) ||
       (status = karst_allocate(context, &c->start, karst_tile_most(system->tiling, &limits), sizeof *c->start, what)))
     return status;
   const karst_index tiles = karst_tile_join(system->tiling, &limits, c->start);
@@ -134,9 +155,11 @@ static karst_status follow_tiles(karst_context *context, const karst_order_syste
 static karst_status predict_seconds(karst_context *context, const karst_order_system *system, const struct triangle *L,
                                     const karst_machine *machine, struct chains *c, karst_order_cost *cost)
 {
-  karst_sweep_work work = {system->block_rows, system->block_size, L->entries, 2 * cost->levels, 0, 0, 0};
+  const double rounds = count_rounds(system->block_rows, L, system->block_size, c);
+  karst_sweep_work work = {
+      system->block_rows, system->block_size, L->entries, 2 * rounds * (double)cost->levels, 0, 0, 0};
   cost->bytes = karst_sweep_bytes(work.block_rows, work.block_size, work.blocks);
-  cost->seconds_steps = machine->level_step * (double)work.levels;
+  cost->seconds_steps = machine->level_step * work.steps;
   cost->seconds_bytes = karst_sweep_seconds_by_levels(machine, &work) - cost->seconds_steps;
   if (!c->tile || system->level_sets || machine->host) return KARST_SUCCESS;
   const karst_status status = follow_tiles(context, system, L, machine, c, &work);
@@ -159,7 +182,8 @@ karst_status karst_order_predict(karst_context *context, const karst_order_syste
   *cost = (karst_order_cost){0};
   if ((status = make_triangle(context, n, system->row_start, system->column, system->level, &L)) ||
       (status = karst_allocate(context, &c.level, n, sizeof *c.level, what)) ||
-      (status = karst_allocate(context, &c.size, (int64_t)n + 1, sizeof *c.size, what)))
+      (status = karst_allocate(context, &c.size, (int64_t)n + 1, sizeof *c.size, what)) ||
+      (status = karst_allocate(context, &c.longest, n, sizeof *c.longest, what)))
     goto finish;
   if (tiling && tiling->tiles > 0) {
     if ((status = karst_allocate(context, &c.tile, n, sizeof *c.tile, what)) ||
