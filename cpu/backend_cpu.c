@@ -112,6 +112,7 @@ const struct karst_backend karst_backend_cpu = {
     .residual_bounded = karst_residual_bounded_cpu,
     .residual_precise = karst_residual_precise_cpu,
     .invert_diagonal = karst_invert_diagonal_cpu,
+    .couple = karst_couple_cpu,
     .multiply_diagonal = karst_multiply_diagonal_cpu,
     .scale_rows = karst_scale_rows_cpu,
     .diagonal_scale = karst_diagonal_scale_cpu,

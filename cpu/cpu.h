@@ -95,6 +95,9 @@ void karst_scale_symmetric_cpu(karst_context *context, karst_matrix *A, const do
 void karst_multiply_elements_cpu(karst_context *context, int64_t n, const double *d, const double *x, double *y);
 void karst_divide_elements_cpu(karst_context *context, int64_t n, const double *d, const double *x, double *y);
 
+/* couple.c */
+void karst_couple_cpu(karst_context *context, const karst_matrix *A, const double *inverse, float *strength);
+
 /* residual.c */
 void karst_residual_precise_cpu(karst_context *context, const karst_matrix *A, const double *b, const double *x,
                                 double *r, double *norm2);

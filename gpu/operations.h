@@ -74,6 +74,9 @@ void karst_residual_bounded_cuda(karst_context *context, const karst_matrix *A, 
 void karst_residual_precise_cuda(karst_context *context, const karst_matrix *A, const double *b, const double *x,
                                  double *r, double *norm2);
 
+/* couple.cu */
+void karst_couple_cuda(karst_context *context, const karst_matrix *A, const double *inverse, float *strength);
+
 /* diagonal.cu */
 karst_status karst_missing_diagonal_cuda(karst_context *context, const karst_matrix *A, karst_index *block_row);
 karst_status karst_invert_diagonal_cuda(karst_context *context, const karst_matrix *A, const karst_index *diagonal,

@@ -67,6 +67,7 @@ const struct karst_backend karst_backend_cuda = {
     .residual_bounded = GUARDED(residual_bounded),
     .residual_precise = GUARDED(residual_precise),
     .invert_diagonal = GUARDED(invert_diagonal),
+    .couple = GUARDED(couple),
     .multiply_diagonal = GUARDED(multiply_diagonal),
     .scale_rows = GUARDED(scale_rows),
     .diagonal_scale = GUARDED(diagonal_scale),
