@@ -38,9 +38,10 @@ void karst_tile_set_put_hubs(const karst_graph *graph, karst_index hub_degree, k
 karst_status karst_tile_set_colour(karst_context *context, const karst_graph *graph, karst_index hubs, int distance,
                                    karst_tile_set *set);
 
-/* Computes the strength of the edges of a pattern's graph: for each entry of graph->neighbour the mean strength of both
- * couplings, each relative to the strongest one of its block row; 1 if the pattern has no matrix. source[k]: which
- * entry of the matrix entry k of the pattern is; NULL: k. *strength: [graph->start[vertices]], allocated here. */
+/* Computes the strength of the edges of a pattern's graph, 1/30 to 1: for each entry of graph->neighbour that of both
+ * couplings (lib/backend/coupling.h), the mean of its shares of the strongest ones of both rows; 1 if the pattern has
+ * no matrix, or one that lacks a regular diagonal block. source[k]: which entry of the matrix entry k of the pattern
+ * is; NULL: k. *strength: [graph->start[vertices]], allocated here. */
 karst_status karst_strength_of_edges(const karst_ordering_pattern *pattern, const karst_graph *graph,
                                      const karst_index *source, float **strength);
 
