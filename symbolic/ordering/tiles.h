@@ -97,7 +97,8 @@ typedef struct karst_ground {
   karst_index *row_start, *column, *source; /* as karst_pattern_permute makes them, or NULL */
 } karst_ground;
 
-/* Chooses the order of RCM if that brings coupled rows much nearer to each other. */
+/* Chooses the order of RCM if in that of the pattern many rows are coupled to rows on one side of them only, and in
+ * RCM at most half as many. */
 karst_status karst_ground_choose(const karst_ordering_pattern *pattern, karst_ground *ground);
 void karst_ground_destroy(karst_ground *ground);
 

@@ -144,13 +144,19 @@ static void test_order(karst_context *context)
 
 static void test_ground(karst_context *context)
 {
-  struct pattern A = make_plane(NX, NY, 0);
+  struct pattern A = make_plane(NX, NY, 0), strip = make_plane(NX, 20, 0);
   karst_index *shuffle = pattern_shuffle(ROWS), *start, *column, *source;
   karst_ordering_pattern pattern = tiled_pattern(context, &A);
   karst_ground ground;
   tap_need(context, karst_ground_choose(&pattern, &ground), "ground");
   tap_ok(!ground.sequence && ground.pattern.column == A.column, "a large plane keeps its natural order");
   karst_ground_destroy(&ground);
+  pattern = tiled_pattern(context, &strip);
+  tap_need(context, karst_ground_choose(&pattern, &ground), "ground");
+  tap_ok(!ground.sequence, "so does a long strip, whose coupled rows RCM would bring much nearer");
+  karst_ground_destroy(&ground);
+  pattern_free(&strip);
+  pattern = tiled_pattern(context, &A);
   tap_need(context, karst_pattern_permute(context, ROWS, A.start, A.column, shuffle, &start, &column, &source),
            "permute");
   pattern.row_start = start;
