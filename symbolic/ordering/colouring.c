@@ -226,6 +226,7 @@ karst_status karst_graph_colour_in_cycle(karst_context *context, const karst_gra
   if ((status = karst_allocate(context, &used, last, sizeof *used, what)) ||
       (status = karst_allocate(context, &level, n, sizeof *level, what)))
     goto finish;
+  *colours = cycle;
   for (int trial = 0; trial < TRIALS && cycle <= last; trial++, cycle += 1 + cycle / 8) {
     if (!colour_in_cycle(graph, cycle, used, level)) continue;
     for (karst_index v = 0; v < n; v++) colour[v] = level[v] % cycle;

@@ -233,7 +233,6 @@ karst_status karst_tile_set_grow(karst_context *context, const karst_graph *grap
   f.tile = set->tile;
   grow_parts(&f, parts, first);
   set->tiles = first[parts];
-  set->in_order = true;
 
 finish:
   karst_release(context, f.gain);

@@ -11,7 +11,6 @@ typedef struct karst_tile_set {
   karst_index *tile;     /* [block_rows] the tile of each row, -1 while it has none */
   karst_index *colour;   /* [tiles] the colour of each tile */
   karst_index *sequence; /* [block_rows] the rows in the order that they have inside tiles; NULL: by number */
-  bool in_order;         /* whether colours are to keep the order of the tile numbers */
 } karst_tile_set;
 
 /* Returns the least number of tiles of a colour for which more colours than the fewest are used, to save iterations.
@@ -34,8 +33,16 @@ void karst_tile_set_put_hubs(const karst_graph *graph, karst_index hub_degree, k
                              karst_index *first);
 
 /* Colours the tiles before number hubs greedily, by the graph of tiles at a distance, and gives each of the others a
- * further colour of its own. A warning says if the distance had to be lowered. */
-karst_status karst_tile_set_colour(karst_context *context, const karst_graph *graph, karst_index hubs, int distance,
+ * further colour of its own. strength: of the edges of the graph, if colours are to keep the order of coupled rows and
+ * tile numbers; else NULL. A warning says if the distance had to be lowered. */
+karst_status karst_tile_set_colour(karst_context *context, const karst_graph *graph, const float *strength,
+                                   karst_index hubs, int distance, karst_tile_set *set);
+
+/* Gives tiles other colours of set->colours so that little strength of couplings between them is reversed. group:
+ * [vertices of graph] the tile of each row, or -1; apart: the graph of tiles at a distance, whose neighbours have
+ * different colours before and after. */
+karst_status karst_tile_set_settle(karst_context *context, const karst_graph *graph, const float *strength,
+                                   const karst_index *group, const karst_graph *apart, int distance,
                                    karst_tile_set *set);
 
 /* Computes the strength of the edges of a pattern's graph, 1/30 to 1: for each entry of graph->neighbour that of both

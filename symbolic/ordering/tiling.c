@@ -100,9 +100,10 @@ karst_index karst_tile_set_least(bool host, bool touch)
   return host ? OF_PROCESSOR : touch ? OF_GPU : KARST_INDEX_MAX;
 }
 
-karst_status karst_tile_set_colour(karst_context *context, const karst_graph *graph, karst_index hubs, int distance,
-                                   karst_tile_set *set)
+karst_status karst_tile_set_colour(karst_context *context, const karst_graph *graph, const float *strength,
+                                   karst_index hubs, int distance, karst_tile_set *set)
 {
+  enum { LEAST = 32 }; /* tiles of a colour for which there are more colours than the fewest */
   const karst_index n = graph->vertices;
   karst_graph tiles = {0};
   karst_index *group = NULL;
@@ -112,18 +113,16 @@ karst_status karst_tile_set_colour(karst_context *context, const karst_graph *gr
   if (status) return status;
   for (karst_index i = 0; i < n; i++) group[i] = set->tile[i] < hubs ? set->tile[i] : -1;
   status = karst_graph_of_groups(context, graph, hubs, group, &reach, &tiles);
-  karst_release(context, group);
-  if (status) return status;
-  if (reach < distance && reach < n)
+  if (!status && reach < distance && reach < n)
     karst_notify(context, KARST_MESSAGE_WARNING,
                  "colours differ at the distance %d instead of %d, for the graph would be too large: fill may couple "
                  "rows of one colour",
                  reach, distance);
-  status = karst_graph_colour(context, &tiles, set->colour, &set->colours);
-  if (!status && set->in_order)
-    status = karst_graph_colour_in_cycle(context, &tiles, karst_tile_set_least(karst_context_is_host(context), false),
-                                         set->colour, &set->colours);
+  if (!status) status = karst_graph_colour(context, &tiles, set->colour, &set->colours);
+  if (!status && strength) status = karst_graph_colour_in_cycle(context, &tiles, LEAST, set->colour, &set->colours);
+  if (!status && strength) status = karst_tile_set_settle(context, graph, strength, group, &tiles, reach, set);
   karst_graph_destroy(context, &tiles);
+  karst_release(context, group);
   if (status) return status;
   for (karst_index t = hubs; t < set->tiles; t++) set->colour[t] = set->colours++;
   return KARST_SUCCESS;

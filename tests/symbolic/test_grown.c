@@ -1,6 +1,6 @@
 /* Tiles that grow are the same for any number of threads, also where the rows are cut into parts. They are valid for
  * graphs in pieces, a single row and a dense one. In colours they keep most of the order of the rows, and on a grid in
- * natural order they are boxes. RCM is applied first only if the order is bad. */
+ * natural order they are boxes. No tile's colour alone could be better. RCM is applied first only if the order is bad. */
 #include "symbolic/ordering/tiles.h"
 #include "tests/support/tilings.h"
 
@@ -142,6 +142,68 @@ static void test_order(karst_context *context)
   pattern_free(&rough);
 }
 
+/* The strength of couplings that an order of the tiles by colour reverses. */
+static double count_reversed(const karst_graph *graph, const float *strength, const karst_tile_set *set)
+{
+  double sum = 0;
+  for (karst_index i = 0; i < graph->vertices; i++)
+    for (karst_index e = graph->start[i]; e < graph->start[i + 1]; e++) {
+      const karst_index j = graph->neighbour[e];
+      if (i < j && set->colour[set->tile[j]] < set->colour[set->tile[i]]) sum += (double)strength[e];
+    }
+  return sum;
+}
+
+/* Whether neighbours have different colours. */
+static bool is_coloured(const karst_graph *tiles, const karst_tile_set *set)
+{
+  bool right = true;
+  for (karst_index t = 0; t < tiles->vertices; t++)
+    for (karst_index e = tiles->start[t]; e < tiles->start[t + 1]; e++)
+      right = right && set->colour[t] != set->colour[tiles->neighbour[e]];
+  return right;
+}
+
+/* Squares of 4 by 4 rows of a plane, in the fewest colours and two more. */
+static void test_settle(karst_context *context, int distance)
+{
+  enum { SIDE = 40, N = SIDE * SIDE, EACH = 4, TILES = N / EACH / EACH };
+  struct pattern A = make_plane(SIDE, SIDE, 0);
+  const karst_ordering_pattern pattern = tiled_pattern(context, &A);
+  karst_index tile[N], colour[TILES];
+  karst_tile_set set = {.tiles = TILES, .tile = tile, .colour = colour};
+  karst_graph graph, tiles;
+  int better = 0, reach = distance;
+  tap_need(context, karst_graph_of_pattern(&pattern, &graph), "graph");
+  float *strength = tap_memory(graph.start[N], sizeof *strength);
+  for (karst_index i = 0; i < N; i++) tile[i] = i % SIDE / EACH + SIDE / EACH * (i / SIDE / EACH);
+  for (karst_index e = 0; e < graph.start[N]; e++) strength[e] = (float)(1 + 0.9 * tap_random());
+  for (karst_index i = 0; i < N; i++)
+    for (karst_index e = graph.start[i]; e < graph.start[i + 1]; e++)
+      for (karst_index m = graph.start[graph.neighbour[e]]; m < graph.start[graph.neighbour[e] + 1]; m++)
+        if (graph.neighbour[m] == i) strength[m] = strength[e];
+  tap_need(context, karst_graph_of_groups(context, &graph, TILES, tile, &reach, &tiles), "tiles");
+  tap_need(context, karst_graph_colour(context, &tiles, colour, &set.colours), "colours");
+  set.colours += 2;
+  const double before = count_reversed(&graph, strength, &set);
+  tap_need(context, karst_tile_set_settle(context, &graph, strength, tile, &tiles, distance, &set), "settle");
+  const double after = count_reversed(&graph, strength, &set);
+  bool right = is_coloured(&tiles, &set);
+  for (karst_index t = 0; t < TILES; t++)
+    for (karst_index c = 0, own = colour[t]; c < set.colours; c++, colour[t] = own) {
+      colour[t] = c;
+      /* sums of a few numbers in float */
+      better += is_coloured(&tiles, &set) && count_reversed(&graph, strength, &set) < after - 1e-4;
+    }
+  tap_ok(right && after < before && better == 0,
+         "distance %d: other colours reverse a strength of %.0f, not %.0f, and no single change reverses less",
+         distance, after, before);
+  karst_graph_destroy(context, &graph);
+  karst_graph_destroy(context, &tiles);
+  free(strength);
+  pattern_free(&A);
+}
+
 static void test_ground(karst_context *context)
 {
   struct pattern A = make_plane(NX, NY, 0), strip = make_plane(NX, 20, 0);
@@ -181,6 +243,8 @@ int main(void)
     tap_skip("built without OpenMP", "the same tiles for any number of threads");
   test_pieces(context);
   test_order(context);
+  test_settle(context, 1);
+  test_settle(context, 2);
   test_ground(context);
   karst_context_destroy(context);
   return tap_done();
