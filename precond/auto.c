@@ -11,7 +11,7 @@ struct settings {
 
 static const char *learn_name(size_t i)
 {
-  static const char *const names[] = {"iterations", "time", "no", NULL};
+  static const char *const names[] = {"time", "no", NULL};
   return names[i];
 }
 
@@ -27,20 +27,23 @@ static void destroy(karst_precond *p) { (void)p; /* setup has made nothing */ }
 extern const struct karst_precond_ops karst_precond_auto;
 
 static const karst_option auto_rows[] = {
-    {"auto-learn", KARST_OPTION_NAME, false, offsetof(struct settings, learn), learn_name, 0, "iterations",
-     "how auto compares its choices: by iterations and bytes moved, by time, or not at all",
-     "With iterations, an update may try another level for one solve: the level above the best so far if solves cost "
-     "more than updates, otherwise the level below, if the solve took at most 20 iterations. It goes on while that is "
-     "cheaper. Multigrid, amg or cpr, is left only if it fails. The cost is the iterations for one digit of the "
-     "residual times the bytes that an iteration moves, plus "
-     "the bytes of an update; no clock decides, so all runs have the same bits. A solve continues with another choice "
-     "in the same call in three cases: it fails; it is a trial that has cost more than the choice it is compared with; "
-     "or it takes three times the usual iterations (then with a higher level). It continues from the best x so far and "
-     "within the iterations allowed. If the iterations have doubled or halved, neighbouring levels are tried again. An "
-     "update that changes the choice orders and analyses again and holds both choices meanwhile; if there is no memory "
-     "for that, the choice stays. time does the same with measured seconds, so that runs may differ in their bits. "
-     "With no, solves are not compared: an update chooses and allocates again only if the values are refused, and "
-     "goes back after one solve."},
+    {"auto-learn", KARST_OPTION_NAME, false, offsetof(struct settings, learn), learn_name, 0, "time",
+     "whether auto measures its choices: by time, or not at all",
+     "With time, updates and solves are measured, so that runs may differ in their choices and bits. Each solve adds "
+     "to "
+     "what other choices would have saved at best. Once that pays for making another one and for coming back, an "
+     "update "
+     "makes it and measures a product and an application of M. If it can still be cheaper, it has a trial of two "
+     "solves, "
+     "which ends early if it is dearer; the cheaper of both stays. After a trial in vain a choice has to promise twice "
+     "as much. On a GPU set-up measures natural order and tiles. A solve continues with another choice in the same "
+     "call, "
+     "from the best x so far and within the iterations allowed, if it fails, if it is a trial that costs too much, or "
+     "if "
+     "it takes three times the usual iterations. An update that changes the choice orders and analyses again and holds "
+     "both choices meanwhile; if there is no memory for that, the choice stays. With no, nothing is measured: an "
+     "update "
+     "chooses and allocates again only if the values are refused, and goes back after one solve."},
     {0},
 };
 
@@ -50,7 +53,7 @@ static const karst_option *const rows[] = {
 /* Only setup and destroy are ever called. */
 const struct karst_precond_ops karst_precond_auto = {
     .name = "auto",
-    .help = "chooses preconditioner, level and ordering by the matrix, and by what it measures between updates",
+    .help = "chooses preconditioner, level and ordering by the matrix, and by what it measures",
     .details =
         "Set-up decides by rules, from up to 400 block rows: how much level 1 would fill, the block size, "
         "the number of block rows, the solver, whether the rows are a diffusion on a grid of two dimensions, and "
@@ -60,7 +63,7 @@ const struct karst_precond_ops karst_precond_auto = {
         "methods that have it. It cannot be used inside "
         "another preconditioner; "
         "karst_precond_create chooses once, without an ordering. auto_choice and auto_reason in the report say what "
-        "was chosen and why.",
+        "was chosen and why: given as options, auto_choice fixes the choice.",
     .options = rows,
     .settings = sizeof(struct settings),
     .setup = setup,

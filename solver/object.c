@@ -4,8 +4,9 @@
  * solve.c uses them. */
 #include "solver/solver.h"
 
-#include "solver/setup.h"
+#include "lib/base/clock.h"
 #include "solver/next.h"
+#include "solver/setup.h"
 
 static const karst_option *const limit_rows[] = {karst_krylov_limits_rows, NULL};
 
@@ -21,6 +22,7 @@ karst_status karst_solver_create(karst_context *context, const karst_options *op
     return status;
   }
   (*solver)->context = context;
+  (*solver)->clock = karst_clock;
   (*solver)->options = own;
   karst_methods_read(own, &(*solver)->chosen);
   karst_options_read(own, limit_rows, &(*solver)->limits);
@@ -208,5 +210,5 @@ int karst_solver_report(const karst_solver *solver, size_t i, karst_value *value
   i -= precond + krylov;
   for (size_t of_next = 0; karst_next_report(solver, of_next, value); of_next++)
     if (i-- == 0) return 1;
-  return karst_order_report(&solver->order, i, value);
+  return solver->given ? karst_auto_report_order(&solver->automatic, i, value) : 0;
 }

@@ -2,7 +2,10 @@
 #include "solver/setup.h"
 
 #include "lib/base/clock.h"
+#include "lib/backend/backend.h"
 #include "solver/auto/order.h"
+
+#include <math.h>
 
 karst_status karst_setup_check(const karst_solver *solver)
 {
@@ -225,7 +228,9 @@ static karst_status take_values(karst_solver *solver)
 /* The numeric half of set-up. */
 static karst_status factor(karst_solver *solver)
 {
-  karst_notify(solver->context, KARST_MESSAGE_PHASE, "factor (%s)", solver->precond->ops->name);
+  const karst_precond *precond = solver->precond;
+  const double begin = solver->clock();
+  karst_notify(solver->context, KARST_MESSAGE_PHASE, "factor (%s)", precond->ops->name);
   solver->factored = false;
   solver->lagging = false;
   karst_status status = take_values(solver);
@@ -235,131 +240,167 @@ static karst_status factor(karst_solver *solver)
     solver->generation = -1;
     return status;
   }
+  solver->time_update = solver->clock() - begin;
   solver->factored = solver->system.reason == KARST_SOUND && solver->precond->reason == KARST_SOUND;
   return solver->given ? karst_auto_report(&solver->automatic, solver->precond) : KARST_SUCCESS;
 }
 
 static karst_status make(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
+  const double begin = solver->clock();
   karst_status status = make_system(solver, A, analysis);
   if (!status) status = make_krylov(solver);
   if (!status) status = factor(solver);
-  if (status) karst_setup_clear(solver);
-  return status;
+  if (status) {
+    karst_setup_clear(solver);
+    return status;
+  }
+  const bool alone = !solver->precond->ops->choose && solver->precond->stages == 0;
+  solver->time_setup = solver->clock() - begin - (alone ? solver->time_update : 0);
+  if (!alone) solver->time_update = NAN; /* it has made structure, too */
+  return KARST_SUCCESS;
 }
 
+/* Destroys what was made before, and makes everything for the options. */
 static karst_status set_up(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
   karst_setup_clear(solver);
   return make(solver, A, analysis);
 }
 
-/* The choices of auto for a matrix. The ordering auto sets chosen and order alone. */
-struct choice {
-  karst_auto automatic;
-  /* Those of the chosen rung; NULL: the preconditioner is not auto, and the solver's options stay. */
-  karst_options *options;
-  karst_methods chosen;
-  karst_order_choice order;
-};
-
-/* Makes the options and reads the methods of the rung in use. */
-static karst_status read_choice(karst_context *context, struct choice *choice)
+/* Measures a product and an application of M, the second time, on a vector of ones. */
+static karst_status measure_step(karst_solver *solver, double *seconds)
 {
-  const karst_status status = karst_auto_options(&choice->automatic, context, &choice->options);
-  if (!status) karst_methods_read(choice->options, &choice->chosen);
+  karst_context *context = solver->context;
+  const karst_krylov *krylov = solver->krylov;
+  const int64_t rows = karst_matrix_rows(solver->system.matrix);
+  double *x = NULL;
+  *seconds = 0;
+  if (karst_solver_is_reduced(solver) || !solver->factored) return KARST_SUCCESS;
+  karst_status status = karst_device_doubles(context, 3 * rows, "a measurement", &x);
+  if (!status) context->backend->fill(context, rows, 1, x);
+  for (int i = 0; i < 2 && !status; i++) {
+    const double begin = solver->clock();
+    status = krylov->A.multiply(&krylov->A, x, x + rows);
+    if (!status) status = solver->precond->ops->apply(solver->precond, x + rows, x + 2 * rows);
+    if (!status) status = karst_context_synchronize(context);
+    *seconds = solver->clock() - begin;
+  }
+  context->backend->release(context, x);
   return status;
 }
 
-/* Chooses for A. With an analysis the ordering auto is the one of the analysis. */
-static karst_status choose(const karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis,
-                           struct choice *choice)
+/* Lets auto judge what was made. *sound: whether it may be the best. */
+static karst_status judge(karst_solver *solver, bool *sound)
 {
-  *choice = (struct choice){.options = NULL};
-  if (!solver->given && analysis &&
-      karst_order_choose_made(solver->options, &analysis->chosen, &choice->chosen, &choice->order))
-    return KARST_SUCCESS;
-  if (!solver->given) return karst_order_choose(solver->options, A, &choice->chosen, &choice->order);
-  const karst_status status = karst_auto_begin(solver->given, true, A, &choice->automatic);
-  return status ? status : read_choice(solver->context, choice);
-}
-
-/* Moves the choice into the solver, which owns the options from now on. */
-static void adopt(karst_solver *solver, const struct choice *choice)
-{
-  solver->chosen = choice->chosen;
-  solver->order = choice->order;
-  if (!choice->options) return;
-  karst_options_destroy(solver->options);
-  solver->options = choice->options;
-  solver->automatic = choice->automatic;
-}
-
-karst_status karst_setup_all(karst_solver *solver, const karst_matrix *A)
-{
-  struct choice choice;
-  karst_status status = choose(solver, A, NULL, &choice);
-  if (status) return status;
-  adopt(solver, &choice);
-  status = set_up(solver, A, NULL);
-  while (status == KARST_ERROR_MATRIX && choice.options && karst_auto_refuse(&choice.automatic)) {
-    status = read_choice(solver->context, &choice);
-    if (status) return status;
-    adopt(solver, &choice);
-    status = set_up(solver, A, NULL);
-  }
+  karst_auto *automatic = &solver->automatic;
+  karst_auto_sample sample = {.A = solver->system.matrix,
+                              .first = solver->krylov,
+                              .krylov = solver->krylov,
+                              .setup = solver->time_setup,
+                              .update = solver->time_update};
+  const bool measured = automatic->learns && automatic->ladder.climbs;
+  const karst_status status = measured ? measure_step(solver, &sample.step) : KARST_SUCCESS;
+  *sound = !status && karst_auto_judge(automatic, &sample);
   return status;
 }
 
-/* Lets auto begin with the rung that the analysis was made for, if it may choose that. */
-static karst_status choose_of(const karst_solver *solver, const karst_analysis *analysis, struct choice *choice)
-{
-  const karst_methods *made = &analysis->chosen;
-  const karst_auto_rung rung = {karst_precond_at(analysis->context, (size_t)made->precond),
-                                karst_ordering_table[made->ordering]->name, analysis->level};
-  if (!choice->options || !karst_auto_begin_at(&choice->automatic, &rung)) return KARST_SUCCESS;
-  karst_options_destroy(choice->options);
-  return read_choice(solver->context, choice);
-}
-
-karst_status karst_setup_with(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
-{
-  struct choice choice;
-  karst_status status = choose(solver, A, analysis, &choice);
-  if (status) return status;
-  status = choose_of(solver, analysis, &choice);
-  if (!status)
-    status = karst_analysis_check(analysis, A, &choice.chosen, choice.options ? choice.options : solver->options);
-  if (status) {
-    karst_options_destroy(choice.options);
-    return status;
-  }
-  adopt(solver, &choice);
-  status = set_up(solver, A, analysis);
-  const bool refused = status == KARST_ERROR_MATRIX && choice.options;
-  return refused ? karst_setup_all(solver, A) : status; /* auto chooses for these values */
-}
-
-/* Makes everything again for the rung that auto has moved to. If that fails, the solver keeps what it had. */
-static karst_status exchange(karst_solver *solver)
+/* Makes everything again for the rung that auto has moved to, unless a measurement shows that it cannot be the best.
+ * *other: whether the solver has it; if not, the solver keeps what it had. */
+static karst_status exchange(karst_solver *solver, bool *other)
 {
   karst_solver before = *solver;
+  *other = false;
   karst_status status = karst_auto_options(&solver->automatic, solver->context, &solver->options);
   if (!status) {
     const karst_matrix *A = before.system.original;
     forget(solver);
     karst_methods_read(solver->options, &solver->chosen);
     status = make(solver, A, NULL);
-    if (!status) {
+    if (!status) status = judge(solver, other);
+    if (*other) {
       karst_setup_clear(&before);
       karst_options_destroy(before.options);
       return KARST_SUCCESS;
     }
+    karst_setup_clear(solver);
     karst_options_destroy(solver->options);
   }
   before.automatic = solver->automatic;
   *solver = before;
   return status;
+}
+
+/* Lets auto begin with its choice for A, or with that of an analysis if it may choose it. */
+static karst_status choose(const karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis,
+                           karst_auto *automatic)
+{
+  const karst_status status = karst_auto_begin(solver->given, true, A, automatic);
+  if (status || !analysis) return status;
+  const karst_methods *made = &analysis->chosen;
+  const karst_auto_rung rung = {karst_precond_at(analysis->context, (size_t)made->precond),
+                                karst_ordering_table[made->ordering]->name, analysis->level};
+  karst_auto_begin_at(automatic, &rung);
+  return KARST_SUCCESS;
+}
+
+/* Sets up with the rung in use, from the analysis if it is not NULL and for this rung. If it is not, or there is no
+ * memory for options, the solver is unchanged. */
+static karst_status set_up_choice(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis,
+                                  const karst_auto *automatic)
+{
+  karst_options *options = NULL;
+  karst_methods chosen;
+  karst_status status = karst_auto_options(automatic, solver->context, &options);
+  if (status) return status;
+  karst_methods_read(options, &chosen);
+  if (analysis) status = karst_analysis_check(analysis, A, &chosen, options);
+  if (status) {
+    karst_options_destroy(options);
+    return status;
+  }
+  karst_options_destroy(solver->options);
+  solver->options = options;
+  solver->chosen = chosen;
+  solver->automatic = *automatic;
+  return set_up(solver, A, analysis);
+}
+
+/* Measures the order that may be faster than the one that set-up has taken. */
+static karst_status measure_orders(karst_solver *solver)
+{
+  karst_auto *automatic = &solver->automatic;
+  const int before = automatic->at;
+  bool sound;
+  karst_status status = judge(solver, &sound);
+  if (status || !karst_auto_challenge(automatic)) return status;
+  status = exchange(solver, &sound);
+  if (status && karst_auto_retreat(automatic, before, status)) status = KARST_SUCCESS;
+  return status ? status : karst_auto_report(automatic, solver->precond);
+}
+
+karst_status karst_setup_all(karst_solver *solver, const karst_matrix *A)
+{
+  karst_auto automatic;
+  if (!solver->given) return set_up(solver, A, NULL);
+  karst_status status = choose(solver, A, NULL, &automatic);
+  if (status) return status;
+  do status = set_up_choice(solver, A, NULL, &automatic);
+  while (status == KARST_ERROR_MATRIX && karst_auto_refuse(&automatic));
+  return status ? status : measure_orders(solver);
+}
+
+karst_status karst_setup_with(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
+{
+  karst_auto automatic;
+  karst_status status;
+  if (!solver->given) {
+    status = karst_analysis_check(analysis, A, &solver->chosen, solver->options);
+    return status ? status : set_up(solver, A, analysis);
+  }
+  status = choose(solver, A, analysis, &automatic);
+  if (!status) status = set_up_choice(solver, A, analysis, &automatic);
+  return status == KARST_ERROR_MATRIX ? karst_setup_all(solver, A) : status; /* auto chooses for these values */
 }
 
 /* An update with auto, which changes the rung if the last solve or the new values suggest it. A rung that the matrix
@@ -375,15 +416,15 @@ static karst_status update_choice(karst_solver *solver)
     other = status == KARST_ERROR_MATRIX && karst_auto_refuse(&solver->automatic);
     if (!other) return status;
   }
-  status = exchange(solver);
-  return status && karst_auto_retreat(&solver->automatic, before, status) ? factor(solver) : status;
+  status = exchange(solver, &other);
+  if (status && !karst_auto_retreat(&solver->automatic, before, status)) return status;
+  return other ? KARST_SUCCESS : factor(solver);
 }
 
 karst_status karst_setup_change(karst_solver *solver, int before, bool *other)
 {
-  const karst_status status = exchange(solver);
-  *other = status == KARST_SUCCESS;
-  return *other || karst_auto_retreat(&solver->automatic, before, status) ? KARST_SUCCESS : status;
+  const karst_status status = exchange(solver, other);
+  return !status || karst_auto_retreat(&solver->automatic, before, status) ? KARST_SUCCESS : status;
 }
 
 karst_status karst_setup_update(karst_solver *solver) { return solver->given ? update_choice(solver) : factor(solver); }

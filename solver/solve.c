@@ -192,8 +192,8 @@ static karst_auto_sample sample_of(const karst_solver *solver, const karst_resul
                              .first = solver->krylov,
                              .krylov = solver->running,
                              .result = result,
-                             .time_update = solver->time_transfer + solver->precond->time_factor,
-                             .time_solve = seconds};
+                             .update = solver->time_update,
+                             .solve = seconds};
 }
 
 /* Solves with the present rung of auto. *goes_on: another rung, which is made, must continue from its x; or this one,
@@ -201,7 +201,7 @@ static karst_auto_sample sample_of(const karst_solver *solver, const karst_resul
 static karst_status attempt(karst_solver *solver, const karst_vector *b, karst_vector *x, karst_result *result,
                             karst_fault *fault, bool *goes_on)
 {
-  const double begin = karst_clock();
+  const double begin = solver->clock();
   solver->running = solver->krylov; /* the driver that begins prices the solve */
   const int most = solver->limits.max_iterations - solver->before, done = solver->before, rung = solver->automatic.at;
   karst_auto_sample sample = sample_of(solver, NULL, 0);
@@ -218,7 +218,7 @@ static karst_status attempt(karst_solver *solver, const karst_vector *b, karst_v
   if (!status && !solver->lagging && (result->reason < 0 || result->iterations > 0))
     karst_precond_solved(solver->precond, result->reason < 0 ? -1 : result->iterations);
   if (status || !solver->given || solver->system.reason != KARST_SOUND) return status;
-  sample = sample_of(solver, result, karst_clock() - begin);
+  sample = sample_of(solver, result, solver->clock() - begin);
   if (!karst_auto_measure(&solver->automatic, &sample, solver->allowed.max_iterations, most)) return KARST_SUCCESS;
   status = karst_setup_change(solver, rung, goes_on);
   if (*goes_on || status) return status;

@@ -13,10 +13,13 @@
 struct karst_solver {
   karst_context *context;
   karst_options *options; /* what set-up makes the parts from; the rung of auto replaces auto here */
-  karst_options *given;   /* the caller's, if they choose the preconditioner auto; else NULL */
+  karst_options *given;   /* the caller's, if they choose the preconditioner or the ordering auto; else NULL */
   karst_auto automatic;   /* if given is not NULL */
-  karst_methods chosen;   /* by options; the ordering of set-up's choice replaces auto */
-  karst_order_choice order;
+  double (*clock)(void);  /* in seconds, by which auto measures; tests may replace it */
+  double time_setup,
+      time_update;      /* by that clock: of the last set-up without its update, and of the last update; NaN: the
+                                   * two were one */
+  karst_methods chosen; /* by options; the choices replace auto */
   karst_krylov_limits limits;
   const karst_wells *wells; /* the caller's, beside the matrix; not owned; NULL: there are none */
   karst_system system;

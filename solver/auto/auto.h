@@ -1,8 +1,9 @@
-/* auto.h - the preconditioner auto: a ladder of choices that follow from the matrix (rules.c), a place on it that the
- * caller's options allow (begin.c), and moves on it by what solves have cost (ladder.c, which draws them).
+/* auto.h - the preconditioner auto and the ordering auto: candidates that follow from the matrix (rules.c) and from what
+ * the caller's options leave open (begin.c), the costs they are expected to have (outlook.c), and the choice among them
+ * by what has been measured (trials.c).
  *
- * A rung of the ladder is a preconditioner with its level and ordering. An upper rung costs more to make and to apply,
- * and needs fewer iterations. */
+ * The candidates are the rungs of a ladder. A rung is a preconditioner with its level and ordering; an upper one costs
+ * more to make and to apply, and needs fewer iterations. */
 #ifndef KARST_SOLVER_AUTO_AUTO_H
 #define KARST_SOLVER_AUTO_AUTO_H
 
@@ -10,7 +11,7 @@
 #include "solver/methods.h"
 #include "solver/system.h"
 
-enum { KARST_AUTO_RUNGS = 9 };
+enum { KARST_AUTO_RUNGS = 10 };
 
 typedef struct karst_auto_rung {
   const struct karst_precond_ops *precond;
@@ -21,7 +22,9 @@ typedef struct karst_auto_rung {
 typedef struct karst_auto_ladder {
   karst_auto_rung rung[KARST_AUTO_RUNGS];
   int count, start; /* number of rungs; the rung that the rules choose */
-  bool climbs;      /* neighbours of a rung may have trials; if not, other rungs are used only after a failure */
+  int rival;        /* the rung that differs from start in its ordering alone, to be measured at set-up; or -1 */
+  bool climbs;      /* rungs may have trials; if not, others than the first are used only after a failure */
+  double growth;    /* the entries of ILU(1) over those of the matrix */
   char reason[KARST_REPORT_TEXT];
 } karst_auto_ladder;
 
@@ -34,75 +37,93 @@ typedef struct karst_auto_freedom {
   bool whole;      /* there is no scaling, and one part */
   bool rrb;        /* whole, and a driver that rrb does not break */
   bool symmetric;  /* the driver needs a symmetric preconditioner */
+  bool tight;      /* the relative tolerance is at most 1e-4 */
   bool recurs;     /* many iterations cost the driver no restart */
   bool tiles;      /* the rows may be ordered by tiles */
   bool by_tiles;   /* the options ask for sweeps by tiles */
   bool level_sets; /* sweeps go by level sets even in tiles */
   int tile_size;   /* the option tile-size; 0: the ordering chooses */
+  bool measures;   /* both orders may be measured */
 } karst_auto_freedom;
 
 /* Makes the ladder for A on a machine. */
 karst_status karst_auto_rules(const karst_matrix *A, const karst_machine *machine, const karst_auto_freedom *freedom,
                               karst_auto_ladder *ladder);
 
-/* How solves are measured, as the option auto-learn says. */
-typedef enum karst_auto_learn { KARST_AUTO_BY_ITERATIONS, KARST_AUTO_BY_TIME, KARST_AUTO_BY_NOTHING } karst_auto_learn;
+/* Why the rung in use is used. */
+typedef enum karst_auto_role {
+  KARST_AUTO_BEST,    /* it is the best one */
+  KARST_AUTO_TRIAL,   /* for two solves, to be compared with the best one */
+  KARST_AUTO_STAND_IN /* for one solve, because the best one has failed or took too many iterations */
+} karst_auto_role;
 
-/* The states; ladder.c draws the moves between them. In all but TRIAL and FALLBACK the best rung is in use. */
-typedef enum karst_auto_state {
-  KARST_AUTO_COMPARING,    /* a neighbour of the best rung may have a trial with the next update */
-  KARST_AUTO_TRIAL,        /* another rung is in use for one solve, to be compared with the best one */
-  KARST_AUTO_SETTLED,      /* no rung has a trial until iterations change */
-  KARST_AUTO_FAILED,       /* the best rung has failed, though it had converged before */
-  KARST_AUTO_FALLBACK,     /* after such a failure another rung is in use for one solve */
-  KARST_AUTO_ON_PROBATION, /* after such a failure the best rung is in use again, and has not converged yet */
-  KARST_AUTO_GIVEN_UP      /* the best rung has failed for good and must be replaced */
-} karst_auto_state;
+/* What is known of a rung. Costs are seconds. */
+typedef struct karst_auto_figures {
+  double setup, update, iteration; /* as measured; NaN: not yet */
+  double iterations; /* for a decimal digit of the residual, the mean of its last solves; NaN: none. Of a trial that was
+                      * broken off, those that it had */
+  int solves;        /* in that mean */
+  double saved;      /* what it would have saved, at best, since its last trial */
+  double patience;   /* times that a trial must have paid before it takes place; doubled by each one in vain */
+  bool converged;    /* it has converged, and is not excluded */
+  bool excluded;     /* it has failed for good, and is used only if all others have, too */
+} karst_auto_figures;
 
 typedef struct karst_auto {
   const karst_options *given; /* the caller's options; not owned */
-  karst_auto_learn learn;
-  bool orders; /* a solver orders the rows */
+  bool learns;                /* it measures, unless the option auto-learn is no */
+  bool orders;                /* a solver orders the rows */
+  bool fixed;                 /* the preconditioner is given, and only its ordering is chosen */
   karst_auto_ladder ladder;
-  karst_auto_state state;
-  int at, best;       /* the rung in use; the best one: the cheapest of those measured, to which trials return */
-  bool due;           /* the next solve is the first with the present factors, and is measured */
-  bool after_failure; /* the rung in use replaces one that failed and cannot be used further */
+  karst_auto_figures figures[KARST_AUTO_RUNGS];
+  karst_auto_role role;
+  int at, best;   /* the rung in use; the best one, which trials are compared with */
+  bool due;       /* the next solve is the first with the present factors, and is measured */
+  bool served;    /* the rung in use has had a solve that says something about it */
+  bool continues; /* the solve under way continues from the x of another rung, so its iterations say nothing */
+  int solves;     /* that have converged with it since it came into use */
+  double digits;  /* decimal digits of the residual that the last solve had to gain */
+  int strikes;    /* solves in a row in which the best rung has failed or was broken off */
+  int proven;     /* the rung that converged instead of it, or -1 */
   char reason[KARST_REPORT_TEXT];
-
-  double cost[KARST_AUTO_RUNGS];    /* of an update and a solve; NaN: not measured; infinite: the rung failed */
-  bool converged[KARST_AUTO_RUNGS]; /* the rung has converged, and has not failed for good since */
-  double digits; /* decimal digits of the residual that costs are for: those of the first solve measured */
-
-  int step;         /* COMPARING: the rung worth a trial, counted from the best one: 1, -1, or 0 for no trial */
-  int former;       /* COMPARING: the rung that the best one has replaced within a solve and that gets a trial, or -1 */
-  int fallback;     /* FAILED, FALLBACK, ON_PROBATION: the rung that converged instead of the best one, or -1 */
-  int quiet, pause; /* SETTLED: solves since then; comparisons begin again only after more than pause of them */
-  double usual;     /* iterations of the best rung when it was last compared with its neighbours */
-  double bytes;     /* moved by its last update and solve; a trial may move no more */
 } karst_auto;
 
-/* Whether the preconditioner chosen is auto. */
+/* Whether auto chooses the preconditioner or the ordering. */
 bool karst_auto_is_chosen(const karst_context *context, const karst_methods *chosen);
 
 /* Begins anew with the rung that the rules choose for A. orders: a solver orders the rows. */
 karst_status karst_auto_begin(const karst_options *given, bool orders, const karst_matrix *A, karst_auto *choice);
 /* Makes a copy of the given options in which the rung in use replaces auto; the caller destroys it. */
 karst_status karst_auto_options(const karst_auto *choice, karst_context *context, karst_options **options);
-/* Puts the rung in use and the reason into the preconditioner's report. */
+/* Puts the rung in use and the reason into the preconditioner's report, if auto chooses it. */
 karst_status karst_auto_report(const karst_auto *choice, karst_precond *precond);
+/* Value number i of what is reported if auto chooses the ordering alone, ordering_used and ordering_reason; returns 0
+ * past the last. */
+int karst_auto_report_order(const karst_auto *choice, size_t i, karst_value *value);
 
-/* One solve. */
+/* A set-up, update or solve with the rung in use. */
 typedef struct karst_auto_sample {
   const karst_matrix *A;              /* the driver's matrix, ordered and scaled */
   const karst_krylov *first, *krylov; /* the driver that begins, by which iterations are priced; the one that ends */
   const karst_result *result;
-  double time_update, time_solve; /* seconds */
+  double setup, update, step, solve; /* seconds; step: of a product and an application of M; update: NaN if it was not
+                                      * alone */
 } karst_auto_sample;
 
-/* Returns how many iterations the next solve may take before another rung continues from its x. A trial may move as
- * many bytes as the best rung did; the best rung may take a few times its usual iterations if there is a rung above.
- * most: the iterations that the caller allows. The sample has no result. */
+/* What an update and a solve with a rung have cost, by its last solves; and at best, from what was measured of it and of
+ * the best rung; and what making it costs. digits: of the residual. */
+double karst_auto_cost(const karst_auto *choice, int i, double digits);
+double karst_auto_outlook(const karst_auto *choice, int i, double digits);
+double karst_auto_outlook_setup(const karst_auto *choice, int i);
+bool karst_auto_is_multigrid(const karst_auto_rung *rung);
+
+/* After set-up: moves to the rival of the rung in use, to be measured. Returns whether there is one. */
+bool karst_auto_challenge(karst_auto *choice);
+/* Takes note of what a set-up has cost, and of a product and an application. Returns whether the rung in use can be the
+ * best one; if not, the choice has moved back to that. */
+bool karst_auto_judge(karst_auto *choice, const karst_auto_sample *sample);
+/* Returns how many iterations the next solve may take before another rung continues from its x. most: the iterations
+ * that the caller allows. The sample has no result. */
 int karst_auto_allow(const karst_auto *choice, const karst_auto_sample *sample, int most);
 /* Learns from a solve if it is the first with the present factors. allowed: the iterations that it was given; most:
  * those that the caller allows. Returns true if the solve has failed or was broken off, and the choice has moved to

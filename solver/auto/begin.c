@@ -13,7 +13,8 @@
 
 bool karst_auto_is_chosen(const karst_context *context, const karst_methods *chosen)
 {
-  return karst_precond_at(context, (size_t)chosen->precond) == &karst_precond_auto;
+  return karst_precond_at(context, (size_t)chosen->precond) == &karst_precond_auto ||
+         karst_ordering_table[chosen->ordering]->chooses;
 }
 
 /* Returns the value of the option ordering, or NULL if it is auto or not given. */
@@ -47,14 +48,18 @@ static void find_tiles(const karst_options *given, karst_auto_freedom *freedom)
 static karst_auto_freedom find_freedom(const karst_options *given)
 {
   const karst_option *const *list = karst_precond_iluk.options;
+  static const karst_option *const limit_rows[] = {karst_krylov_limits_rows, NULL};
+  karst_krylov_limits limits;
   karst_auto_freedom freedom = {.precond = true, .level = !karst_options_find(given, "level")};
   karst_methods chosen;
   for (; *list; list++)
     for (const karst_option *row = *list; row->name; row++)
       freedom.precond = freedom.precond && !karst_options_find(given, row->name);
   karst_methods_read(given, &chosen);
+  karst_options_read(given, limit_rows, &limits);
   const struct karst_krylov_ops *driver = karst_krylov_table[chosen.solver];
   freedom.recurs = driver->short_recurrences;
+  freedom.tight = limits.rtol <= 1e-4;
   freedom.grid = freedom.precond && !karst_ordering_table[chosen.ordering]->compute;
   freedom.symmetric = driver->symmetric;
   freedom.whole = chosen.scale == KARST_SCALE_NONE && chosen.parts == 1;
@@ -62,17 +67,44 @@ static karst_auto_freedom find_freedom(const karst_options *given)
   return freedom;
 }
 
+/* The ladder of a given preconditioner: natural order, and tiles where they may serve it. */
+static karst_status make_orders(const karst_options *given, const karst_matrix *A, bool measures,
+                                karst_auto_ladder *ladder)
+{
+  karst_methods chosen;
+  karst_order_choice order;
+  karst_methods_read(given, &chosen);
+  const struct karst_precond_ops *ops = karst_precond_at(A->context, (size_t)chosen.precond);
+  const karst_status status = karst_order_choose(given, A, ops, chosen.of_ordering.tile_size, &order);
+  if (status) return status;
+  *ladder = (karst_auto_ladder){.count = 1, .rival = -1, .growth = 1};
+  ladder->rung[0] = (karst_auto_rung){ops, order.tiles ? "tiles" : "natural", -1};
+  if (order.open && measures) {
+    ladder->climbs = true;
+    ladder->rival = ladder->count++;
+    ladder->rung[1] = (karst_auto_rung){ops, order.tiles ? "natural" : "tiles", -1};
+  }
+  memcpy(ladder->reason, order.reason, sizeof ladder->reason);
+  return KARST_SUCCESS;
+}
+
 karst_status karst_auto_begin(const karst_options *given, bool orders, const karst_matrix *A, karst_auto *choice)
 {
-  karst_auto_freedom freedom = find_freedom(given);
   const char *learn = karst_options_find(given, "auto-learn");
+  karst_methods chosen;
+  karst_methods_read(given, &chosen);
+  *choice = (karst_auto){.given = given, .orders = orders, .due = true, .proven = -1};
+  choice->learns = !learn || strcmp(learn, "no") != 0;
+  choice->fixed = karst_precond_at(A->context, (size_t)chosen.precond) != &karst_precond_auto;
+  for (int i = 0; i < KARST_AUTO_RUNGS; i++)
+    choice->figures[i] =
+        (karst_auto_figures){.setup = NAN, .update = NAN, .iteration = NAN, .iterations = NAN, .patience = 1};
+  karst_auto_freedom freedom = find_freedom(given);
+  freedom.measures = choice->learns;
   if (orders) find_tiles(given, &freedom);
-  *choice = (karst_auto){.given = given, .orders = orders, .due = true, .former = -1, .fallback = -1};
-  choice->learn = !learn || strcmp(learn, "iterations") == 0 ? KARST_AUTO_BY_ITERATIONS
-                  : strcmp(learn, "time") == 0               ? KARST_AUTO_BY_TIME
-                                                             : KARST_AUTO_BY_NOTHING;
-  for (int i = 0; i < KARST_AUTO_RUNGS; i++) choice->cost[i] = NAN;
-  karst_status status = karst_auto_rules(A, A->context->backend->machine, &freedom, &choice->ladder);
+  const karst_status status = choice->fixed
+                                  ? make_orders(given, A, freedom.measures, &choice->ladder)
+                                  : karst_auto_rules(A, A->context->backend->machine, &freedom, &choice->ladder);
   choice->at = choice->best = choice->ladder.start;
   memcpy(choice->reason, choice->ladder.reason, sizeof choice->reason);
   return status;
@@ -83,7 +115,7 @@ karst_status karst_auto_options(const karst_auto *choice, karst_context *context
   const karst_auto_rung *rung = &choice->ladder.rung[choice->at];
   karst_status status = karst_options_copy(context, choice->given, options);
   if (status) return status;
-  status = karst_options_set(*options, "precond", rung->precond->name);
+  if (!choice->fixed) status = karst_options_set(*options, "precond", rung->precond->name);
   if (!status && rung->level >= 0) status = karst_options_set_integer(*options, "level", rung->level);
   if (!status && choice->orders && !find_ordering(choice->given))
     status = karst_options_set(*options, "ordering", rung->ordering);
@@ -99,6 +131,7 @@ karst_status karst_auto_report(const karst_auto *choice, karst_precond *precond)
   const char *level = karst_options_find(choice->given, "level");
   const char *ordering = find_ordering(choice->given);
   char text[KARST_REPORT_TEXT], number[24] = "";
+  if (choice->fixed) return KARST_SUCCESS;
   if (rung->level >= 0)
     snprintf(number, sizeof number, " --level %d", rung->level);
   else if (level && rung->precond->automatic == KARST_AUTO_LEVELS)
@@ -109,6 +142,16 @@ karst_status karst_auto_report(const karst_auto *choice, karst_precond *precond)
                            : rung->ordering);
   karst_status status = karst_precond_put_text(precond, "auto_choice", text);
   return status ? status : karst_precond_put_text(precond, "auto_reason", choice->reason);
+}
+
+int karst_auto_report_order(const karst_auto *choice, size_t i, karst_value *value)
+{
+  if (!choice->fixed || i > 1) return 0;
+  *value = (karst_value){.name = i == 0 ? "ordering_used" : "ordering_reason",
+                         .unit = "",
+                         .number = NAN,
+                         .text = i == 0 ? choice->ladder.rung[choice->at].ordering : choice->reason};
+  return 1;
 }
 
 /* Returns whether the caller's options let auto choose a preconditioner. */
@@ -142,12 +185,17 @@ bool karst_auto_begin_at(karst_auto *choice, const karst_auto_rung *rung)
 {
   karst_auto_ladder *ladder = &choice->ladder;
   const karst_auto_freedom freedom = find_freedom(choice->given);
+  const bool orders = strcmp(rung->ordering, "natural") == 0 || strcmp(rung->ordering, "tiles") == 0;
   karst_auto_rung own = *rung;
   int i = 0;
-  if (!may_choose(&freedom, own.precond)) return false;
-  if (own.precond->automatic != KARST_AUTO_LEVELS || !freedom.level) own.level = -1;
+  if (choice->fixed ? !orders || own.precond != ladder->rung[0].precond : !may_choose(&freedom, own.precond))
+    return false;
+  if (choice->fixed || own.precond->automatic != KARST_AUTO_LEVELS || !freedom.level) own.level = -1;
+  if (choice->fixed) ladder->count = 1;
+  ladder->rival = -1;
   while (i < ladder->count && (ladder->rung[i].precond != own.precond || ladder->rung[i].level != own.level)) i++;
-  if (i < ladder->count && i == ladder->start && strcmp(ladder->rung[i].ordering, own.ordering) == 0) return true;
+  if (!choice->fixed && i < ladder->count && i == ladder->start && strcmp(ladder->rung[i].ordering, own.ordering) == 0)
+    return true;
   if (i == ladder->count) { /* the rules' ladder has room for one more rung */
     if (i == KARST_AUTO_RUNGS) return false;
     for (; i > 0 && find_height(&ladder->rung[i - 1]) > find_height(&own); i--) ladder->rung[i] = ladder->rung[i - 1];

@@ -9,7 +9,6 @@
 
 #include <math.h>
 
-enum { DIAGONALS = 16 };
 enum { MOST_VALUES = 3 << 19 }; /* values that are looked at, plus one row: a dense row has millions */
 enum { UNKNOWNS = 16 };         /* of a block, whose couplings are looked at */
 
@@ -51,23 +50,6 @@ static karst_status estimate_growth(const karst_matrix *A, double *growth)
   if (entries > 0) *growth = 1 + (double)added / (double)entries;
   karst_release(A->context, mark);
   return KARST_SUCCESS;
-}
-
-static bool is_regular(const karst_matrix *A)
-{
-  karst_index offset[DIAGONALS];
-  int64_t entries = 0, found = 0;
-  int known = 0;
-  for (karst_index n = 0; n < karst_sample_count(A->block_rows); n++) {
-    const karst_index i = karst_sample_row(A->block_rows, n);
-    for (karst_index k = A->row_start[i]; k < A->row_start[i + 1]; k++, entries++) {
-      int d = 0;
-      while (d < known && offset[d] != A->column[k] - i) d++;
-      found += d < known;
-      if (d == known && known < DIAGONALS) offset[known++] = A->column[k] - i;
-    }
-  }
-  return (double)found > 0.9 * (double)entries;
 }
 
 /* The blocks of some rows: of each entry, of its mirror image across the diagonal, and of the diagonal of its column. */
@@ -263,7 +245,7 @@ static void look_at_grid(const karst_matrix *A, karst_auto_look *look)
 karst_status karst_auto_look_at(const karst_matrix *A, karst_auto_look *look)
 {
   struct sample sample = {.rows = 0};
-  *look = (karst_auto_look){.regular = is_regular(A), .elliptic = -1};
+  *look = (karst_auto_look){.elliptic = -1};
   look_at_grid(A, look);
   karst_status status = estimate_growth(A, &look->growth);
   if (status || karst_matrix_blocks(A) == 0) return status;

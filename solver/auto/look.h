@@ -6,7 +6,6 @@
 
 typedef struct karst_auto_look {
   double growth;  /* the entries of ILU(1) over those of the matrix, in natural order */
-  bool regular;   /* nearly all couplings lie on a few diagonals, as in a grid that is numbered line by line */
   int box;        /* axes of the grid, given or found, if all couplings cross faces of its cells; else 0 */
   bool plane;     /* couplings join neighbours of a grid of two dimensions, of 5 or 9 points, and are symmetric */
   bool diffusion; /* positive diagonals, no smaller than the sum of the others, which are not positive */

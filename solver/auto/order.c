@@ -1,5 +1,5 @@
-/* order.c - see order.h: what preconditioners need of an order, the rules by which the ordering auto is natural or
- * tiles, and what an order costs.
+/* order.c - see order.h: what preconditioners need of an order, which of natural order and tiles is predicted to be
+ * faster, and what an order costs.
  *
  * On a GPU the sweeps of natural order wait for each level set. Tiles that are boxes of a grid wait for a few colours
  * only and take a few more iterations. On the irregular grid of a field, where tiles grow along couplings, they took
@@ -102,8 +102,8 @@ karst_status karst_order_find_needs(karst_context *context, const struct karst_p
   return status;
 }
 
-karst_status karst_order_tiles_pay(const karst_matrix *A, const karst_machine *machine, int distance, int tile_size,
-                                   bool level_sets, bool *pay, char reason[KARST_REPORT_TEXT])
+karst_status karst_order_compare(const karst_matrix *A, const karst_machine *machine, int distance, int tile_size,
+                                 bool level_sets, karst_order_choice *choice)
 {
   const karst_ordering_pattern pattern = {.context = A->context,
                                           .block_rows = A->block_rows,
@@ -117,93 +117,49 @@ karst_status karst_order_tiles_pay(const karst_matrix *A, const karst_machine *m
   karst_order_outlook outlook;
   karst_grid grid;
   int stencil;
-  const char *against = NULL;
-  *pay = false;
-  if (machine->host)
-    against = "on a CPU natural order waits for little, and takes fewer iterations";
-  else if (A->block_rows < FEW_ROWS)
-    against = "fewer than 1000 block rows";
-  else if (!karst_tiles_find_grid(&pattern, &grid, &stencil))
-    against = "no box of cells is known or found, and tiles of other shapes have been slower";
-  if (against) {
-    snprintf(reason, KARST_REPORT_TEXT, "%s", against);
+  const bool few = A->block_rows < FEW_ROWS;
+  *choice = (karst_order_choice){.open = !machine->host && !few};
+  if (machine->host || few || !karst_tiles_find_grid(&pattern, &grid, &stencil)) {
+    snprintf(choice->reason, sizeof choice->reason, "%s",
+             machine->host ? "on a CPU natural order waits for little, and takes fewer iterations"
+             : few         ? "fewer than 1000 block rows"
+                           : "no box of cells is known or found, and tiles of other shapes have been slower");
     return KARST_SUCCESS;
   }
   const bool large = A->block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE;
   const karst_status status = karst_order_estimate(&pattern, machine, level_sets || large, &outlook);
   if (status) return status;
   if (2 * outlook.levels > (double)A->block_rows) {
-    snprintf(reason, KARST_REPORT_TEXT, "rows wait one by one, as in a band whose factors are nearly exact");
+    choice->open = false;
+    snprintf(choice->reason, sizeof choice->reason,
+             "rows wait one by one, as in a band whose factors are nearly exact");
     return KARST_SUCCESS;
   }
   const double moved = karst_traffic_of(karst_entries(A) + (int64_t)VECTORS * (int64_t)rows, karst_matrix_blocks(A));
   const double rest = machine->launches + moved / machine->copy_bandwidth;
-  *pay = more_iterations * (outlook.tiles + rest) < gain * (outlook.natural + rest);
-  karst_print(reason, KARST_REPORT_TEXT, "triangular solves estimated: %.2g ms in natural order, %.2g ms by tiles",
-              1e3 * outlook.natural, 1e3 * outlook.tiles);
+  choice->tiles = more_iterations * (outlook.tiles + rest) < gain * (outlook.natural + rest);
+  karst_print(choice->reason, sizeof choice->reason,
+              "triangular solves estimated: %.2g ms in natural order, %.2g ms by tiles", 1e3 * outlook.natural,
+              1e3 * outlook.tiles);
   return KARST_SUCCESS;
 }
 
-/* Replaces the ordering auto, whose settings are those of tiles, by the ordering of this name. */
-static void take(const char *name, karst_methods *chosen, karst_order_choice *choice)
-{
-  chosen->ordering = 0;
-  while (strcmp(karst_ordering_table[chosen->ordering]->name, name) != 0) chosen->ordering++;
-  if (!karst_ordering_table[chosen->ordering]->options) chosen->of_ordering = (karst_ordering_settings){0};
-  choice->name = karst_ordering_table[chosen->ordering]->name;
-}
-
-/* Reads the methods, and returns whether the ordering is left to auto. */
-static bool is_left(const karst_options *options, karst_methods *chosen, karst_order_choice *choice)
-{
-  karst_methods_read(options, chosen);
-  *choice = (karst_order_choice){.made = karst_ordering_table[chosen->ordering]->chooses};
-  return choice->made;
-}
-
-karst_status karst_order_choose(const karst_options *options, const karst_matrix *A, karst_methods *chosen,
-                                karst_order_choice *choice)
+karst_status karst_order_choose(const karst_options *options, const karst_matrix *A,
+                                const struct karst_precond_ops *ops, int tile_size, karst_order_choice *choice)
 {
   karst_context *context = A->context;
   karst_order_needs needs;
-  bool pay = false;
-  if (!is_left(options, chosen, choice)) return KARST_SUCCESS;
-  const struct karst_precond_ops *ops = karst_precond_at(context, (size_t)chosen->precond);
   karst_status status = karst_order_find_needs(context, ops, options, &needs);
   if (status) return status;
-  if (needs.tiles) {
-    snprintf(choice->reason, sizeof choice->reason, "trisolve tiles asks for them");
-    pay = true;
-  } else if (needs.natural) {
-    snprintf(choice->reason, sizeof choice->reason, "%s", needs.natural);
-  } else if (!needs.sweeps) {
-    snprintf(choice->reason, sizeof choice->reason, "no triangular solves wait for rows");
-  } else {
-    status = karst_order_tiles_pay(A, context->backend->machine, needs.distance, chosen->of_ordering.tile_size,
-                                   go_by_level_sets(&needs, A), &pay, choice->reason);
-  }
-  if (!status) take(pay ? "tiles" : "natural", chosen, choice);
-  return status;
-}
-
-bool karst_order_choose_made(const karst_options *options, const karst_methods *made, karst_methods *chosen,
-                             karst_order_choice *choice)
-{
-  const char *name = karst_ordering_table[made->ordering]->name;
-  if (!is_left(options, chosen, choice) || (strcmp(name, "tiles") != 0 && strcmp(name, "natural") != 0)) return false;
-  take(name, chosen, choice);
-  snprintf(choice->reason, sizeof choice->reason, "the analysis given to set-up was made with this choice");
-  return true;
-}
-
-int karst_order_report(const karst_order_choice *choice, size_t i, karst_value *value)
-{
-  if (!choice->made || i > 1) return 0;
-  *value = (karst_value){.name = i == 0 ? "ordering_used" : "ordering_reason",
-                         .unit = "",
-                         .number = NAN,
-                         .text = i == 0 ? choice->name : choice->reason};
-  return 1;
+  *choice = (karst_order_choice){.tiles = needs.tiles};
+  if (!needs.tiles && !needs.natural && needs.sweeps)
+    return karst_order_compare(A, context->backend->machine, needs.distance, tile_size, go_by_level_sets(&needs, A),
+                               choice);
+  snprintf(choice->reason, sizeof choice->reason, "%s",
+           needs.tiles     ? "trisolve tiles asks for them"
+           : needs.natural ? needs.natural
+                           : "no triangular solves wait for rows");
+  return KARST_SUCCESS;
 }
 
 karst_status karst_order_predict_in(const karst_matrix *A, const karst_tiling *tiling, const karst_order_needs *needs,

@@ -1,14 +1,13 @@
-/* order.h - declares what preconditioners need of an order, and the choice of the ordering auto: tiles if they are
- * predicted to pay, else natural. */
+/* order.h - declares what preconditioners need of an order, and the prediction of the faster one, natural or tiles. */
 #ifndef KARST_SOLVER_AUTO_ORDER_H
 #define KARST_SOLVER_AUTO_ORDER_H
 
 #include "solver/methods.h"
 
-/* The choice of the ordering auto. */
+/* The order that is predicted to be faster. */
 typedef struct karst_order_choice {
-  bool made;        /* false: the options choose an ordering themselves */
-  const char *name; /* of the ordering chosen */
+  bool tiles; /* else natural */
+  bool open;  /* the other one is possible too, so a measurement should decide */
   char reason[KARST_REPORT_TEXT];
 } karst_order_choice;
 
@@ -28,8 +27,11 @@ karst_status karst_order_find_needs(karst_context *context, const struct karst_p
 
 /* Predicts whether tiles save enough time of an iteration with a preconditioner that solves triangles. distance: as in
  * karst_ordering_pattern; tile_size: 0 for the default; level_sets: as in the needs. */
-karst_status karst_order_tiles_pay(const karst_matrix *A, const karst_machine *machine, int distance, int tile_size,
-                                   bool level_sets, bool *pay, char reason[KARST_REPORT_TEXT]);
+karst_status karst_order_compare(const karst_matrix *A, const karst_machine *machine, int distance, int tile_size,
+                                 bool level_sets, karst_order_choice *choice);
+/* Predicts the order for a preconditioner with these options. */
+karst_status karst_order_choose(const karst_options *options, const karst_matrix *A,
+                                const struct karst_precond_ops *ops, int tile_size, karst_order_choice *choice);
 
 /* Predicts what triangular solves cost in the order of A. tiling: NULL if the order has no tiles. */
 karst_status karst_order_predict_in(const karst_matrix *A, const karst_tiling *tiling, const karst_order_needs *needs,
@@ -38,17 +40,5 @@ karst_status karst_order_predict_in(const karst_matrix *A, const karst_tiling *t
  * or more memory than is available. */
 karst_status karst_order_predict_natural(const karst_matrix *A, const karst_order_needs *needs,
                                          karst_order_cost *natural);
-
-/* Reads the methods of the options, and replaces the ordering auto by its choice for A. With another ordering *choice
- * says that no choice was made. */
-karst_status karst_order_choose(const karst_options *options, const karst_matrix *A, karst_methods *chosen,
-                                karst_order_choice *choice);
-/* Replaces auto by the ordering of an analysis. Returns false if the ordering is not auto, or auto never chooses that
- * one. */
-bool karst_order_choose_made(const karst_options *options, const karst_methods *made, karst_methods *chosen,
-                             karst_order_choice *choice);
-
-/* Value number i of what the choice reports, ordering_used and ordering_reason; 0 past the last. */
-int karst_order_report(const karst_order_choice *choice, size_t i, karst_value *value);
 
 #endif

@@ -19,11 +19,11 @@
 enum { HIGHEST_LEVEL = 5, LARGE_BLOCK = 4 };
 enum { FEW = 1500, MANY = 8000 }; /* block rows */
 
-/* The block rows from which multigrid is faster than levels of fill, as measured (doc/benchmarks.md). On one core the
- * set-up of multigrid alone takes as long as several solves, so with fewer rows than AMG_FIRST, or AMG_FIRST_UNEVEN if
- * diagonals differ much, it is only a choice for updates. */
-enum { CPR_FIRST = 2000, AMG_TRIED = 30000, AMG_FIRST = 3000000, AMG_FIRST_UNEVEN = 100000 };
-enum { MULTIGRID_ON_DEVICE = 20000 };
+/* The block rows from which multigrid may have a trial, and from which it is the first choice: on a GPU; on a CPU if one
+ * unknown is a pressure and the tolerance is tight, else trials find it soon enough; and alone on a CPU, where its
+ * levels take as long to make as several solves. */
+enum { MULTIGRID_TRIED = 1000, FIRST_ON_DEVICE = 20000, FIRST_IN_BLOCKS = 2000 };
+enum { FIRST_ALONE = 3000000, FIRST_ALONE_UNEVEN = 100000 };
 
 /* The growth is below FLAT in two dimensions. From CUBIC on a grid has three dimensions or couples to its corners. From
  * DENSE on some rows are much longer than others. */
@@ -66,11 +66,14 @@ static struct rule choose_on_host(const struct subject *s)
   const double growth = s->look.growth;
   const int b = s->A->block_size;
   const karst_index rows = s->A->block_rows;
-  const bool few = rows < FEW && s->look.regular, any = s->freedom->precond && s->freedom->level;
+  const bool any = s->freedom->precond && s->freedom->level;
   if (has_gaps(s)) return GAPS;
+  if (any && b > 1 && s->look.elliptic >= 0)
+    return b >= LARGE_BLOCK ? IN_PLACE_OF_ILU0(dilu, "levels are dear for large blocks")
+                            : ILUK(0, "natural", "a level above 0 has to prove itself");
   if (growth < FLAT && rows >= MANY)
     return ILUK(HIGHEST_LEVEL, "rcm", "higher levels are cheap, and many rows need them");
-  if (growth < CUBIC && !few) return ILUK(2, "rcm", "level 2 is cheap");
+  if (growth < CUBIC && rows >= FEW) return ILUK(2, "rcm", "level 2 is cheap");
   if (any && b >= LARGE_BLOCK) return IN_PLACE_OF_ILU0(dilu, "levels are dear for large blocks");
   if (growth < 2.02) return ILUK(1, "natural", "an ordering or a higher level would not pay");
   if (growth < DENSE && b == 1 && !s->look.diffusion) return ILUK(2, little_fill, "strong couplings need level 2");
@@ -114,13 +117,11 @@ static struct rule choose_on_device(const struct subject *s)
 
 /* Returns multigrid for an elliptic equation, of a matrix or of the pressures in its blocks, or NULL. Scaled rows spoil
  * the sums of multigrid, and cpr is not symmetric. */
-static const struct karst_precond_ops *find_multigrid(const struct subject *s, bool host)
+static const struct karst_precond_ops *find_multigrid(const struct subject *s)
 {
   const karst_auto_freedom *freedom = s->freedom;
-  const bool alone = s->A->block_size == 1;
-  const karst_index least = host ? (alone ? AMG_TRIED : CPR_FIRST) : MULTIGRID_ON_DEVICE;
-  if (!freedom->precond || !freedom->whole || s->look.elliptic < 0 || s->A->block_rows < least) return NULL;
-  if (alone) return s->look.dominated && s->look.growth < DENSE ? &karst_precond_amg : NULL;
+  if (!freedom->precond || !freedom->whole || s->look.elliptic < 0 || s->A->block_rows < MULTIGRID_TRIED) return NULL;
+  if (s->A->block_size == 1) return s->look.dominated && s->look.growth < DENSE ? &karst_precond_amg : NULL;
   return freedom->symmetric ? NULL : &karst_precond_cpr;
 }
 
@@ -142,8 +143,12 @@ static void add_multigrid(const struct subject *s, const struct karst_precond_op
                           karst_auto_ladder *ladder)
 {
   const bool alone = multigrid == &karst_precond_amg;
+  const karst_index first = !host            ? FIRST_ON_DEVICE
+                            : !alone         ? FIRST_IN_BLOCKS
+                            : s->look.uneven ? FIRST_ALONE_UNEVEN
+                                             : FIRST_ALONE;
   add(ladder, multigrid, -1, "natural");
-  if (host && alone && s->A->block_rows < (s->look.uneven ? AMG_FIRST_UNEVEN : AMG_FIRST)) return;
+  if (s->A->block_rows < first || (host && !alone && !s->freedom->tight)) return;
   ladder->start = ladder->count - 1;
   if (alone)
     snprintf(ladder->reason, sizeof ladder->reason, "an elliptic equation of many rows");
@@ -157,8 +162,8 @@ static void add_multigrid(const struct subject *s, const struct karst_precond_op
 static void make_levels(const struct subject *s, const struct rule *rule, bool host, karst_auto_ladder *ladder)
 {
   const bool jacobi = rule->precond == &karst_precond_jacobi;
-  const struct karst_precond_ops *multigrid = find_multigrid(s, host);
-  const int highest = multigrid ? rule->level : HIGHEST_LEVEL;
+  const struct karst_precond_ops *multigrid = find_multigrid(s);
+  const int highest = multigrid ? (rule->level > 1 ? rule->level : 1) : HIGHEST_LEVEL;
   ladder->climbs = true;
   if (!s->freedom->level) {
     add(ladder, &karst_precond_iluk, -1, rule->ordering);
@@ -185,27 +190,37 @@ static bool may_have_tiles(const karst_auto_rung *rung)
   return rung->precond == &karst_precond_iluk || rung->precond == &karst_precond_cpr;
 }
 
-/* Replaces natural order by tiles on a GPU for the rungs with sweeps if the lowest of them is then faster; higher levels
- * have still more level sets. */
+/* Adds a copy of the first rung with the other order above it, to be measured. */
+static void add_rival(karst_auto_ladder *ladder, const char *ordering)
+{
+  if (ladder->count == KARST_AUTO_RUNGS) return;
+  for (int i = ladder->count++; i > ladder->start; i--) ladder->rung[i] = ladder->rung[i - 1];
+  ladder->rival = ladder->start + 1;
+  ladder->rung[ladder->rival].ordering = ordering;
+}
+
+/* On a GPU, replaces natural order by tiles for the rungs with sweeps if the lowest of them is then predicted to be
+ * faster; higher levels have still more level sets. */
 static karst_status choose_tiles(const karst_matrix *A, const karst_machine *machine, const karst_auto_freedom *freedom,
                                  karst_auto_ladder *ladder)
 {
-  char reason[KARST_REPORT_TEXT];
-  bool pay = freedom->by_tiles;
+  karst_order_choice order = {.tiles = freedom->by_tiles};
   int lowest = 0;
   while (lowest < ladder->count && !may_have_tiles(&ladder->rung[lowest])) lowest++;
   if (lowest == ladder->count) return KARST_SUCCESS;
   const karst_auto_rung *rung = &ladder->rung[lowest];
-  if (!pay && !machine->host && freedom->tiles && strcmp(rung->ordering, "natural") == 0) {
+  if (!order.tiles && !machine->host && freedom->tiles && strcmp(rung->ordering, "natural") == 0) {
     const int level = rung->level >= 0 ? rung->level : freedom->given_level;
     const int distance = level < INT_MAX ? level + 1 : level;
     const karst_status status =
-        karst_order_tiles_pay(A, machine, distance, freedom->tile_size, freedom->level_sets, &pay, reason);
+        karst_order_compare(A, machine, distance, freedom->tile_size, freedom->level_sets, &order);
     if (status) return status;
   }
-  for (int i = lowest; pay && i < ladder->count; i++)
+  for (int i = lowest; order.tiles && i < ladder->count; i++)
     if (may_have_tiles(&ladder->rung[i])) ladder->rung[i].ordering = "tiles";
   if (freedom->by_tiles) snprintf(ladder->reason, sizeof ladder->reason, "trisolve tiles asks for tiles");
+  if (order.open && freedom->measures && may_have_tiles(&ladder->rung[ladder->start]))
+    add_rival(ladder, order.tiles ? "natural" : "tiles");
   return KARST_SUCCESS;
 }
 
@@ -213,9 +228,10 @@ karst_status karst_auto_rules(const karst_matrix *A, const karst_machine *machin
                               karst_auto_ladder *ladder)
 {
   struct subject s = {.A = A, .freedom = freedom};
-  *ladder = (karst_auto_ladder){.count = 0};
+  *ladder = (karst_auto_ladder){.rival = -1};
   const karst_status status = karst_auto_look_at(A, &s.look);
   if (status) return status;
+  ladder->growth = s.look.growth;
   if (freedom->grid && freedom->rrb && s.look.plane && s.look.diffusion && !(s.look.rough && machine->host)) {
     make_rrb(ladder);
     return KARST_SUCCESS;

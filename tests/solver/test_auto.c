@@ -17,7 +17,7 @@ static void expect(karst_context *context, const char *spec, int block, const ch
                    const char *cuda)
 {
   struct problem p = problem_from(context, spec, block, 0);
-  karst_solver *solver = set_up(&p, given);
+  karst_solver *solver = set_up_by_rules(&p, given);
   char choice[VALUE], reason[VALUE];
   const char *expected = karst_context_is_host(context) ? cpu : cuda;
   text_of(solver, "auto_choice", choice);
@@ -72,7 +72,7 @@ static void test_respect(karst_context *context)
 static void test_given_level(karst_context *context)
 {
   struct problem p = problem_from(context, "poisson3d:16x16x16", 0, 0);
-  karst_solver *solver = set_up(&p, GIVEN({"level", "0"}));
+  karst_solver *solver = set_up_by_rules(&p, GIVEN({"level", "0"}));
   char reason[VALUE];
   text_of(solver, "auto_reason", reason);
   tap_ok(strcmp(reason, "the level is given") == 0, "the reason says that the level is given: %s", reason);
@@ -221,12 +221,12 @@ static void test_found_grid(void)
            "matrix");
   tap_need(context, karst_auto_rules(plain, machine_of(false), &freedom, &ladder), "rules");
   tap_ok(strcmp(ladder.rung[ladder.start].precond->name, "fgbilu") == 0, "a grid is found");
-  karst_auto choice = {.ladder = ladder, .at = ladder.start, .best = ladder.start, .fallback = -1};
+  karst_auto choice = {.ladder = ladder, .at = ladder.start, .best = ladder.start, .proven = -1};
   tap_ok(karst_auto_refuse(&choice) && strcmp(choice.ladder.rung[choice.at].precond->name, "iluk") == 0 &&
              choice.ladder.rung[choice.at].level == 0,
          "if set-up refuses the choice, ILU(0) replaces it");
   tap_ok(!karst_auto_refuse(&choice), "no choice has fewer requirements than ILU(0)");
-  choice = (karst_auto){.given = given, .ladder = ladder, .at = ladder.start, .best = ladder.start, .fallback = -1};
+  choice = (karst_auto){.given = given, .ladder = ladder, .at = ladder.start, .best = ladder.start, .proven = -1};
   tap_ok(karst_auto_begin_at(&choice, &(karst_auto_rung){&karst_precond_iluk, "natural", 0}) &&
              strcmp(choice.ladder.rung[choice.at].precond->name, "iluk") == 0 &&
              choice.ladder.rung[choice.at].level == 0 &&
@@ -324,7 +324,7 @@ static void test_sharing(karst_context *context)
 {
   struct problem p = problem_from(context, "poisson3d:16x16x16", 0, 0),
                  q = problem_from(context, "poisson2d:30x30", 0, 0);
-  karst_solver *one = set_up(&p, NULL), *other = make_solver(&p, NULL);
+  karst_solver *one = set_up_by_rules(&p, NULL), *other = make_solver(&p, NULL);
   karst_analysis *analysis;
   char before[VALUE], after[VALUE];
   tap_need(context, karst_solver_get_analysis(one, &analysis), "analysis");
@@ -369,7 +369,7 @@ static void test_command(void)
              strstr(run->out, "auto_reason ILU(1) has "),
          "solve reports the choice and its reason");
   run = CLI_RUN("solve", "poisson3d:16x16x16", "--precond", "auto", "--auto-learn", "perhaps");
-  tap_ok(run->status == 2 && strstr(run->err, "iterations|time|no"), "another way to learn is refused: %s", run->err);
+  tap_ok(run->status == 2 && strstr(run->err, "time|no"), "another way to learn is refused: %s", run->err);
 }
 
 /* When compare runs auto beside other preconditioners, it leaves the options to auto that auto chooses: those of iluk,

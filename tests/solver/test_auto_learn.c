@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { CYCLES = 12 };
+enum { CYCLES = 20 };
 
 /* The choices of auto in a loop of updates. */
 struct cycle {
@@ -42,18 +42,14 @@ static void test_learning(karst_context *context)
   bool same = one.last == other.last;
   for (int i = 0; i < CYCLES; i++)
     same = same && strcmp(one.choice[i], other.choice[i]) == 0 && one.iterations[i] == other.iterations[i];
-  tap_ok(same, "two runs make the same choices and have the same bits");
-  tap_ok(one.changes >= 1 && one.changes <= 7, "auto tries some neighbours: %d changes", one.changes);
+  tap_ok(same, "by the same clock two runs make the same choices and have the same bits");
+  tap_ok(one.changes >= 1 && one.changes <= CYCLES / 2, "auto tries some others: %d changes", one.changes);
   tap_ok(strcmp(one.choice[CYCLES - 1], one.choice[CYCLES - 4]) == 0, "after the trials the choice stays: %s",
          one.choice[CYCLES - 1]);
   run_cycles(&p, GIVEN({"auto-learn", "no"}), &still);
   tap_ok(still.changes == 0 && strcmp(still.choice[0], one.choice[0]) == 0, "auto-learn no keeps the choice");
   run_cycles(&p, GIVEN({"level", "1"}), &still);
   tap_ok(still.changes == 0, "a given level is not changed");
-  run_cycles(&p, GIVEN({"auto-learn", "time"}), &still);
-  tap_ok(still.changes <= 7 && strcmp(still.choice[0], one.choice[0]) == 0 &&
-             strcmp(still.choice[CYCLES - 1], still.choice[CYCLES - 4]) == 0,
-         "the choice stays with auto-learn time too: %s", still.choice[CYCLES - 1]);
   problem_destroy(&p);
 }
 
@@ -93,10 +89,8 @@ static void test_failures(karst_context *context)
   tap_need(context, karst_solver_update(solver), "update");
   text_of(solver, "auto_choice", choice);
   text_of(solver, "auto_reason", reason);
-  const char *next = karst_context_is_host(context) ? "--precond iluk --level 2 --ordering natural"
-                                                    : "--precond iluk --level 1 --ordering tiles";
-  tap_ok(strcmp(choice, next) == 0 && strstr(reason, "has failed"), "the next level replaces it: %s: %s", choice,
-         reason);
+  tap_ok(strcmp(choice, "--precond amg --ordering natural") == 0 && strstr(reason, "has failed"),
+         "multigrid replaces it: %s: %s", choice, reason);
   for (int i = 0; i < CYCLES; i++) {
     problem_solve(&p, solver);
     tap_need(context, karst_solver_update(solver), "update");
@@ -226,7 +220,10 @@ static void test_update_without_memory(const char *spec, bool refused, const cha
     double *value = copy_unsymmetric(p.A);
     text_of(solver, "auto_choice", before);
     problem_solve(&p, solver);
-    if (refused) tap_need(context, karst_matrix_update_values(p.A, value), "values");
+    if (refused)
+      tap_need(context, karst_matrix_update_values(p.A, value), "values");
+    else
+      promise_jacobi(solver);
     memory.fail_at = memory.calls + n + 1;
     const karst_status status = karst_solver_update(solver);
     met = memory.calls >= memory.fail_at;
@@ -258,14 +255,14 @@ static void test_failed_trial(karst_context *context)
   snprintf(last, sizeof last, "%s", first);
   for (int t = 1; t < CYCLES; t++) {
     double *value = copy_values(sound, 1, -0.1 / (t + 1));
+    if (t == 1) promise_jacobi(solver);
     const karst_reason reason = step(&p, solver, value, choice).reason;
-    if (karst_context_is_host(context))
-      tap_ok(reason > 0 && (strcmp(choice, first) == 0) == (t > 1), "update %d: %s", t, choice);
+    tap_ok(reason > 0 && (t > 1 || strstr(choice, "jacobi")), "update %d: %s", t, choice);
     changes += strcmp(choice, last) != 0;
     snprintf(last, sizeof last, "%s", choice);
     free(value);
   }
-  tap_ok(changes <= 7, "at most 7 changes: %d", changes);
+  tap_ok(changes <= CYCLES / 2, "some changes: %d", changes);
   karst_matrix_destroy(sound);
   problem_end(&p, solver);
 }
@@ -377,6 +374,7 @@ static struct sequence begin(karst_context *context, const char *own, const char
   s.other = copy_values(A, 1, 0);
   karst_matrix_destroy(A);
   s.solver = first ? make_solver(&s.p, given) : set_up(&s.p, given);
+  if (first) set_clock(s.solver);
   if (first) set_up_with(&s.p, s.solver, first);
   problem_solve(&s.p, s.solver);
   return s;
@@ -413,40 +411,23 @@ static void test_sequence(karst_context *context)
   end(&s);
 }
 
-/* One hard system among easy ones: auto does not keep the choice that takes over within its solve. */
+/* One hard system among easy ones: auto does not keep the choice that takes over within its solve for long. */
 static void test_one_hard(karst_context *context)
 {
-  enum { EASY = 6 };
+  enum { EASY = 2, MOST = 24 };
   struct sequence s =
       begin(context, easy, hard, "jacobi", GIVEN({"solver", "bicgstab"}, {"ordering", "natural"}, {"rtol", "1e-4"}));
   char before[VALUE], climbed[VALUE], after[VALUE];
   for (int i = 0; i < EASY; i++) step(&s.p, s.solver, s.own, before);
   const int most = step(&s.p, s.solver, s.other, climbed).iterations;
   text_of(s.solver, "auto_choice", climbed);
-  step(&s.p, s.solver, s.own, after);
+  int i = 0;
+  while (i++ < MOST && strcmp(climbed, (step(&s.p, s.solver, s.own, after), after)) == 0) continue;
   if (strcmp(climbed, before) == 0 && !karst_context_is_host(context))
     tap_skip("one choice serves the easy systems and the hard one", "%s takes %d iterations", before, most);
   else
-    tap_ok(strcmp(climbed, before) != 0 && strcmp(after, before) == 0, "%s, %s for %d iterations, then %s", before,
-           climbed, most, after);
-  end(&s);
-}
-
-/* Hard systems until the choice stays, with a trial that is given up, and then easy ones: auto ends the pause that
- * follows that trial. */
-static void test_pause(karst_context *context)
-{
-  enum { HARD = 8, EASY = 8 };
-  struct sequence s =
-      begin(context, "blackoil:16x16x6,dt=5", easy, NULL, GIVEN({"solver", "bicgstab"}, {"ordering", "natural"}));
-  char choice[VALUE], settled[VALUE];
-  int others = 0;
-  for (int i = 0; i < HARD; i++) step(&s.p, s.solver, s.own, settled);
-  for (int i = 0; i < EASY; i++) {
-    step(&s.p, s.solver, s.other, choice);
-    others += strcmp(choice, settled) != 0;
-  }
-  tap_ok(others > 0, "auto compares %s with others again: %d of %d", settled, others, EASY);
+    tap_ok(strcmp(climbed, before) != 0 && strcmp(after, climbed) != 0,
+           "%s, %s for %d iterations, and %d systems later %s", before, climbed, most, i, after);
   end(&s);
 }
 
@@ -464,7 +445,6 @@ int main(void)
   tap_each_device(test_within_solve, "a failure within a solve");
   tap_each_device(test_sequence, "easy systems, then hard ones");
   tap_each_device(test_one_hard, "a hard system among easy ones");
-  tap_each_device(test_pause, "a pause");
   test_update_without_memory("convdiff:5x5x5", false,
                              "without memory for a part of a trial go on with the former choice");
   test_update_without_memory("poisson2d:9x9", true, "without memory for a fallback say so, and the next ones succeed");

@@ -1,7 +1,6 @@
 /* test_auto_multigrid.c - auto with multigrid: which systems get amg or cpr, which options rule them out, and what
  * follows if cpr fails. */
 #include "solver/auto/auto.h"
-#include "solver/auto/cost.h"
 #include "solver/auto/look.h"
 #include "solver/solver.h"
 #include "tests/support/auto_steps.h"
@@ -88,12 +87,12 @@ static void test_rules(void)
     const char *start, *top, *ordering; /* ordering: of the top */
   } expected[] = {
       {flow, 0, true, "cpr", "cpr", "natural"},
-      {"blackoil:12x12x12", 0, true, "iluk", "iluk", "natural"},
+      {"blackoil:12x12x12", 0, true, "iluk", "cpr", "natural"},
       {"deadoil:20x20x8,dt=10", 0, true, "cpr", "cpr", "natural"},
-      {"blackoil:40x50x2", 0, false, "fgbilu", "iluk", "tiles"},
+      {"blackoil:40x50x2", 0, false, "fgbilu", "cpr", "tiles"},
       {"blackoil:28x28x28", 0, false, "cpr", "cpr", "tiles"},
       {"ns3d:14x14x14", 4, true, "dilu", "iluk", "natural"},
-      {"poisson3d:16x16x16", 0, true, "iluk", "iluk", "natural"},
+      {"poisson3d:16x16x16", 0, true, "iluk", "amg", "natural"},
       {"poisson3d:32x32x32", 0, true, "iluk", "amg", "natural"},
       {"poisson3d:28x28x28", 0, false, "amg", "amg", "natural"},
       {"laplace27:28x28x28", 0, false, "amg", "amg", "natural"},
@@ -101,7 +100,8 @@ static void test_rules(void)
   };
   karst_context *context = tap_context();
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-    const karst_auto_freedom freedom = {.precond = true, .level = true, .grid = true, .whole = true, .tiles = true};
+    const karst_auto_freedom freedom = {
+        .precond = true, .level = true, .grid = true, .whole = true, .tight = true, .tiles = true};
     karst_auto_ladder ladder, again;
     karst_matrix *A = matrix_from(context, expected[i].spec, expected[i].block);
     tap_need(context, karst_auto_rules(A, machine_of(expected[i].host), &freedom, &ladder), "rules");
@@ -123,7 +123,7 @@ static void test_options(void)
   static const struct {
     const char *name, *value;
     bool cpr;
-  } option[] = {{"rtol", "1e-2", true},   {"solver", "gmres", true},   {"ordering", "rcm", true},
+  } option[] = {{"rtol", "1e-4", true},   {"solver", "gmres", true},   {"ordering", "rcm", true},
                 {"solver", "cg", false},  {"level", "1", false},       {"scale", "block", false},
                 {"shift", "1e-3", false}, {"trisolve", "level", false}};
   karst_context *context = tap_context();
@@ -151,7 +151,7 @@ static void test_stays(void)
   double norm[2];
   bool stays = true;
   for (int run = 0; run < 2; run++) {
-    karst_solver *solver = set_up(&p, NULL);
+    karst_solver *solver = set_up(&p, GIVEN({"auto-learn", "no"}));
     for (int i = 0; i < 4; i++) {
       stays = stays && problem_solve(&p, solver).reason > 0 && chooses(solver, "--precond cpr --ordering natural");
       tap_need(context, karst_solver_update(solver), "update");
@@ -194,30 +194,10 @@ static void test_failure(void)
   tap_ok(result.reason > 0 && chooses(solver, "iluk"), "iluk ends the solve after %d iterations: %s", result.iterations,
          karst_solver_explain(solver));
   tap_need(context, karst_solver_update(solver), "update");
-  tap_ok(problem_solve(&p, solver).reason > 0 && chooses(solver, "iluk"), "cpr does not come back");
+  problem_solve(&p, solver);
+  tap_ok(!chooses(solver, "cpr"), "cpr does not come back: %s: %s", tap_solver_text(solver, "auto_choice"),
+         karst_solver_explain(solver));
   problem_end(&p, solver);
-  karst_context_destroy(context);
-}
-
-/* The bytes of a method with stages are more than those of a stage. */
-static void test_costs(void)
-{
-  karst_context *context = tap_context();
-  struct problem p = problem_from(context, flow, 0, 1);
-  double update[2], iteration[2];
-  for (int i = 0; i < 2; i++) {
-    karst_solver *solver = solver_from(context, PAIRS("precond", i ? "cpr" : "iluk", "solver", "bicgstab"));
-    tap_need(context, karst_solver_setup(solver, p.A), "set-up");
-    const karst_auto_sample sample = {.A = solver->system.matrix, .first = solver->krylov};
-    update[i] = karst_auto_update_bytes(&sample);
-    iteration[i] = karst_auto_iteration_bytes(&sample);
-    karst_solver_destroy(solver);
-  }
-  tap_ok(update[1] > update[0] && update[1] < 6 * update[0], "an update of cpr costs %.2f of its second stage alone",
-         update[1] / update[0]);
-  tap_ok(iteration[1] > iteration[0] && iteration[1] < 3 * iteration[0], "and an iteration %.2f",
-         iteration[1] / iteration[0]);
-  problem_destroy(&p);
   karst_context_destroy(context);
 }
 
@@ -230,6 +210,5 @@ int main(void)
   test_stays();
   test_trial();
   test_failure();
-  test_costs();
   return tap_done();
 }

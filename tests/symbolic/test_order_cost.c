@@ -173,10 +173,9 @@ static karst_status estimate(karst_context *context, void *user)
   enum { ROWS = 1500 };
   static karst_index start[ROWS + 1], column[2 * ROWS];
   static double value[2 * ROWS];
-  char reason[KARST_REPORT_TEXT];
   karst_matrix *A = NULL;
   karst_index n = 0;
-  bool *pay = user;
+  karst_order_choice *choice = user;
   for (karst_index i = 0; i < ROWS; i++) {
     if (i > 0) column[n++] = i / 2;
     value[n] = 1;
@@ -184,7 +183,7 @@ static karst_status estimate(karst_context *context, void *user)
     start[i + 1] = n;
   }
   karst_status status = karst_matrix_create(context, ROWS, 1, start, column, value, KARST_COPY, &A);
-  if (!status) status = karst_order_tiles_pay(A, machine_of(false), 1, 0, false, pay, reason);
+  if (!status) status = karst_order_compare(A, machine_of(false), 1, 0, false, choice);
   karst_matrix_destroy(A);
   return status;
 }
@@ -232,7 +231,7 @@ static void test_too_large(void)
 
 int main(void)
 {
-  bool pay = false;
+  karst_order_choice choice;
   karst_context *context = tap_context();
   test_measured(context);
   test_ways(context);
@@ -240,7 +239,7 @@ int main(void)
   test_colours(context);
   test_counted(context);
   karst_context_destroy(context);
-  fail_each_allocation(estimate, &pay, "the estimate");
+  fail_each_allocation(estimate, &choice, "the estimate");
   test_too_large();
   return tap_done();
 }
