@@ -4,15 +4,16 @@
 
 #include "lib/backend/dense.h"
 
-/* Rounds count numbers. Returns false if one is too large for float. */
-KARST_INLINE bool karst_round_values(int64_t count, const double *from, float *to)
+/* Rounds count numbers. Returns false if one is too large for float, or not finite. */
+KARST_INLINE bool karst_round_values(int64_t count, const double *restrict from, float *restrict to)
 {
-  bool large = false;
+  float not_finite = 0; /* stays 0 unless a number is NaN or infinite */
+#pragma omp simd reduction(+ : not_finite)
   for (int64_t v = 0; v < count; v++) {
     to[v] = karst_round(from[v]);
-    large |= karst_overflows(from[v]);
+    not_finite += to[v] * 0;
   }
-  return !large;
+  return not_finite == 0;
 }
 
 /* Rounds an inverse block. Also returns false if a row or a column of it becomes 0: M^-1 would be singular. */

@@ -188,12 +188,12 @@ KARST_INLINE void store_row(int b, karst_ilu *ilu, karst_index i, const karst_il
   const int64_t bb = (int64_t)b * b;
   const double *entry = w->row;
   double not_finite = 0; /* stays 0 unless an entry is NaN or infinite */
+  bool holds = true;     /* whether float holds L */
   for (karst_index k = ilu->lower_start[i]; k < ilu->lower_start[i + 1]; k++, entry += bb) {
     double *stored = ilu->single ? w->block : ilu->lower + k * bb;
     karst_block_multiply(b, entry, ilu->inverse_diagonal + ilu->lower_column[k] * bb, stored);
     for (int64_t v = 0; v < bb; v++) not_finite += stored[v] * 0;
-    if (ilu->single && !karst_round_values(bb, stored, ilu->lower_float + k * bb))
-      karst_thread_report(f, KARST_OUT_OF_RANGE, i);
+    if (ilu->single) holds = karst_round_values(bb, stored, ilu->lower_float + k * bb) && holds;
   }
   entry += bb;
   for (karst_index k = ilu->upper_start[i]; k < ilu->upper_start[i + 1]; k++, entry += bb) {
@@ -202,7 +202,7 @@ KARST_INLINE void store_row(int b, karst_ilu *ilu, karst_index i, const karst_il
     for (int64_t v = 0; v < bb; v++) not_finite += stored[v] * 0;
   }
   if (not_finite != 0) karst_thread_report(f, KARST_NOT_FINITE, i);
-  if (ilu->single) karst_ilu_round_upper(b, ilu, i, f);
+  if (ilu->single && !(karst_ilu_round_upper(b, ilu, i) && holds)) karst_thread_report(f, KARST_OUT_OF_RANGE, i);
 }
 
 /* Sums row i of U' if other rows may need the sum. */

@@ -35,13 +35,12 @@ typedef struct karst_ilu_plan {
  * both, times a logarithm. A nearly full row costs each row that depends on it no more than the entries of that row. */
 KARST_INLINE bool karst_ilu_searches(karst_index length, karst_index columns) { return length / 16 > columns; }
 
-/* Rounds D_i^-1 and row i of U'. */
-KARST_INLINE void karst_ilu_round_upper(int b, const karst_ilu *ilu, karst_index i, karst_thread_outcome *f)
+/* Rounds D_i^-1 and row i of U'. Returns false if float cannot hold them. */
+KARST_INLINE bool karst_ilu_round_upper(int b, const karst_ilu *ilu, karst_index i)
 {
   const int64_t bb = (int64_t)b * b, first = ilu->upper_start[i] * bb, count = ilu->upper_start[i + 1] * bb - first;
   const bool upper = karst_round_values(count, ilu->upper + first, ilu->upper_float + first);
-  const bool inverse = karst_round_inverse(b, ilu->inverse_diagonal + i * bb, ilu->inverse_diagonal_float + i * bb);
-  if (!upper || !inverse) karst_thread_report(f, KARST_OUT_OF_RANGE, i);
+  return karst_round_inverse(b, ilu->inverse_diagonal + i * bb, ilu->inverse_diagonal_float + i * bb) && upper;
 }
 
 /* Makes the work space for rows of at most widest blocks. After a failure the caller destroys the work space. */

@@ -43,8 +43,8 @@ KARST_INLINE void load_rows(int b, const double *A, const double *value, karst_i
     double not_finite = 0; /* stays 0 unless an entry is NaN or infinite */
     for (int64_t v = 0; v < lower * bb; v++) not_finite += entry[v] * 0;
     for (int64_t v = 0; v < lower * bb && !ilu->single; v++) to[v] = entry[v];
-    if (ilu->single && !karst_round_values(lower * bb, entry, ilu->lower_float + ilu->lower_start[i] * bb))
-      karst_thread_report(f, KARST_OUT_OF_RANGE, i);
+    bool holds = true; /* whether float holds L */
+    if (ilu->single) holds = karst_round_values(lower * bb, entry, ilu->lower_float + ilu->lower_start[i] * bb);
     entry += lower * bb;
     measure_pivot(b, A, value, ilu, i, entry, w->block, w->block + bb);
     karst_reason reason = karst_block_inverse(b, entry, w->block + bb, inverse, w->block + 2 * bb, w->pivot);
@@ -56,7 +56,7 @@ KARST_INLINE void load_rows(int b, const double *A, const double *value, karst_i
     }
     if (reason != KARST_SOUND || not_finite != 0)
       karst_thread_report(f, reason != KARST_SOUND ? reason : KARST_NOT_FINITE, i);
-    if (ilu->single) karst_ilu_round_upper(b, ilu, i, f);
+    if (ilu->single && !(karst_ilu_round_upper(b, ilu, i) && holds)) karst_thread_report(f, KARST_OUT_OF_RANGE, i);
   }
 }
 

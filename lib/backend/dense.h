@@ -32,8 +32,17 @@
 #endif
 
 /* Rounds a value of a factor to float. What float holds with fewer digits becomes 0, because processors take long for
- * it. */
-KARST_INLINE float karst_round(double x) { return fabs(x) < (double)FLT_MIN ? 0 : (float)x; }
+ * it. Written so that a loop has no branch. */
+KARST_INLINE float karst_round(double x)
+{
+  union {
+    float number;
+    int32_t bits;
+  } rounded;
+  rounded.number = (float)x;
+  rounded.bits &= -(int32_t)((rounded.bits & 0x7f800000) != 0);
+  return rounded.number;
+}
 
 /* Whether a number is finite, and too large for float. */
 KARST_INLINE bool karst_overflows(double x) { return fabs(x) > (double)FLT_MAX && fabs(x) <= DBL_MAX; }
