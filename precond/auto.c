@@ -47,8 +47,8 @@ static const karst_option auto_rows[] = {
     {0},
 };
 
-static const karst_option *const rows[] = {
-    auto_rows, karst_level_rows, karst_ilu_rows, karst_shift_rows, karst_modified_rows, karst_precision_rows, NULL};
+static const karst_option *const rows[] = {auto_rows,        karst_level_rows,    karst_ilu_rows,
+                                           karst_shift_rows, karst_modified_rows, NULL};
 
 /* Only setup and destroy are ever called. */
 const struct karst_precond_ops karst_precond_auto = {
@@ -59,8 +59,7 @@ const struct karst_precond_ops karst_precond_auto = {
         "the number of block rows, the solver, whether the rows are a diffusion on a grid of two dimensions, and "
         "whether one unknown of each block is a pressure, which cpr needs. "
         "Options that are given are kept: an ordering other than natural rules out rrb, scale rules out rrb, amg and "
-        "cpr, and level, trisolve, trisolve-sweeps, shift or modified leave only iluk, and factor-precision the "
-        "methods that have it. It cannot be used inside "
+        "cpr, and level, trisolve, trisolve-sweeps, shift or modified leave only iluk. It cannot be used inside "
         "another preconditioner; "
         "karst_precond_create chooses once, without an ordering. auto_choice and auto_reason in the report say what "
         "was chosen and why: given as options, auto_choice fixes the choice.",

@@ -67,18 +67,12 @@ typedef struct karst_dilu_matrix {
   double shift, modified;
 } karst_dilu_matrix;
 
-/* What the sweeps read: the blocks of A, and D^-1, of doubles or of floats. */
-typedef struct karst_dilu_values {
-  bool single;
-  const void *A, *inverse;
-} karst_dilu_values;
-
 /* sweep.cu and factor.cu have the block sizes of KARST_BLOCK_SIZES, large.cu all others. Each family returns the number
  * of thread blocks and queues its kernels. The caller of factor makes the sums. For large b, and if the pattern is not
  * symmetric, it also checks the blocks outside the diagonal for entries that are not finite. */
 karst_status karst_dilu_analyse_sweeps_cuda(karst_context *context, const karst_dilu_analysis *analysis,
                                             karst_dilu_cuda *plan);
-void karst_dilu_sweep_cuda(karst_context *context, const karst_dilu_cuda *plan, karst_dilu_values values,
+void karst_dilu_sweep_cuda(karst_context *context, const karst_dilu_cuda *plan, const double *A, const double *inverse,
                            const double *r, double *z);
 karst_status karst_dilu_plan_factor_cuda(karst_context *context, const karst_dilu_analysis *analysis,
                                          karst_dilu_cuda *plan);
@@ -86,8 +80,8 @@ void karst_dilu_factor_cuda(karst_context *context, const karst_dilu_cuda *plan,
 const void *karst_dilu_factor_small_cuda(int block_size, bool modified); /* the kernel of factor_small.cu, or NULL */
 karst_status karst_dilu_analyse_large_cuda(karst_context *context, const karst_dilu_analysis *analysis,
                                            karst_dilu_cuda *plan);
-void karst_dilu_sweep_large_cuda(karst_context *context, const karst_dilu_cuda *plan, karst_dilu_values values,
-                                 const double *r, double *z);
+void karst_dilu_sweep_large_cuda(karst_context *context, const karst_dilu_cuda *plan, const double *A,
+                                 const double *inverse, const double *r, double *z);
 void karst_dilu_factor_large_cuda(karst_context *context, const karst_dilu_cuda *plan, const karst_dilu_matrix *matrix);
 
 /* plan.cu */

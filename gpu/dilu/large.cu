@@ -32,13 +32,13 @@ __device__ entries entries_of(const karst_triangle &t, karst_index slot)
 
 /* Adds block times x to the partial sums. Thread v handles row v % b, and every parts-th of its columns; x in shared
  * memory. */
-template <typename T> __device__ void add_product(int b, const T *block, const double *x, double *partial)
+__device__ void add_product(int b, const double *block, const double *x, double *partial)
 {
   const int parts = parts_of(b);
   for (int v = threadIdx.x; v < parts * b; v += THREADS) {
     const int r = v % b;
     double sum = 0;
-    for (int c = v / b; c < b; c += parts) sum += (double)block[(int64_t)c * b + r] * x[c];
+    for (int c = v / b; c < b; c += parts) sum += block[(int64_t)c * b + r] * x[c];
     partial[v] += sum;
   }
 }
@@ -56,9 +56,9 @@ __device__ void clear(int count, double *list)
 }
 
 /* The vectors are absent beforehand. */
-template <bool upper, typename T>
+template <bool upper>
 __global__ void __launch_bounds__(THREADS)
-    sweep_large(const karst_triangle t, int b, const T *A, const T *D, const double *in, double *out)
+    sweep_large(const karst_triangle t, int b, const double *A, const double *D, const double *in, double *out)
 {
   extern __shared__ double shared[]; /* [b] an operand, [b parts_of(b)] partial sums */
   double *x = shared, *partial = shared + b;
@@ -190,11 +190,6 @@ __global__ void __launch_bounds__(THREADS) factor_large(const karst_dilu_cuda pl
   }
 }
 
-template <bool upper> const void *sweep_for(bool single)
-{
-  return single ? (const void *)sweep_large<upper, float> : (const void *)sweep_large<upper, double>;
-}
-
 size_t sweep_bytes(int b) { return (size_t)b * (size_t)(1 + parts_of(b)) * sizeof(double); }
 
 size_t factor_bytes(int b)
@@ -213,10 +208,10 @@ karst_status karst_dilu_analyse_large_cuda(karst_context *context, const karst_d
   const int64_t tasks = (int64_t)analysis->rows * (THREADS / 32);
   const int b = plan->block_size;
   karst_status status =
-      karst_ilu_resident_cuda(context, sweep_for<false>(analysis->single), sweep_bytes(b), KARST_ILU_HELD_SLICES, tasks,
+      karst_ilu_resident_cuda(context, (const void *)sweep_large<false>, sweep_bytes(b), KARST_ILU_HELD_SLICES, tasks,
                               analysis->levels_lower, &plan->lower_grid);
   if (!status)
-    status = karst_ilu_resident_cuda(context, sweep_for<true>(analysis->single), sweep_bytes(b), KARST_ILU_HELD_SLICES,
+    status = karst_ilu_resident_cuda(context, (const void *)sweep_large<true>, sweep_bytes(b), KARST_ILU_HELD_SLICES,
                                      tasks, analysis->levels_upper, &plan->upper_grid);
   if (!status)
     status = karst_ilu_resident_cuda(context, (const void *)factor_large, factor_bytes(b), KARST_ILU_HELD_SLICES, tasks,
@@ -224,21 +219,20 @@ karst_status karst_dilu_analyse_large_cuda(karst_context *context, const karst_d
   return status;
 }
 
-void karst_dilu_sweep_large_cuda(karst_context *context, const karst_dilu_cuda *plan, karst_dilu_values values,
-                                 const double *r, double *z)
+void karst_dilu_sweep_large_cuda(karst_context *context, const karst_dilu_cuda *plan, const double *A,
+                                 const double *inverse, const double *r, double *z)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_triangle lower = plan->lower, upper = plan->upper;
   const double *y = lower.x;
   int b = plan->block_size;
   const size_t bytes = (size_t)lower.slots * (size_t)b * sizeof(double);
-  void *down[] = {&lower, &b, &values.A, &values.inverse, &r, &z};
-  void *up[] = {&upper, &b, &values.A, &values.inverse, &y, &z};
+  void *down[] = {&lower, &b, &A, &inverse, &r, &z}, *up[] = {&upper, &b, &A, &inverse, &y, &z};
   cudaMemsetAsync(lower.x, 0xff, bytes, stream);
   cudaMemsetAsync(upper.x, 0xff, bytes, stream);
-  cudaLaunchCooperativeKernel(sweep_for<false>(values.single), dim3((unsigned)plan->lower_grid), dim3(THREADS), down,
+  cudaLaunchCooperativeKernel((const void *)sweep_large<false>, dim3((unsigned)plan->lower_grid), dim3(THREADS), down,
                               sweep_bytes(b), stream);
-  cudaLaunchCooperativeKernel(sweep_for<true>(values.single), dim3((unsigned)plan->upper_grid), dim3(THREADS), up,
+  cudaLaunchCooperativeKernel((const void *)sweep_large<true>, dim3((unsigned)plan->upper_grid), dim3(THREADS), up,
                               sweep_bytes(b), stream);
 }
 

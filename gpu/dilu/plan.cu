@@ -95,11 +95,6 @@ karst_status make_plan(karst_context *context, karst_dilu_cuda *plan, karst_dilu
   const int64_t all = karst_block_offset(b, (karst_index)karst_dilu_slots(&plan->lower));
   int64_t *bytes = &dilu->plan_memory;
   karst_status status = karst_cuda_take(context, all, "the inverse blocks of DILU", &dilu->inverse, bytes);
-  if (!status && dilu->analysis->single) {
-    const int64_t entries = karst_block_offset(b, dilu->analysis->blocks);
-    status = karst_cuda_take(context, entries, "DILU in float", &dilu->value_float, bytes);
-    if (!status) status = karst_cuda_take(context, all, "DILU in float", &dilu->inverse_float, bytes);
-  }
   if (!status) status = karst_ilu_make_vector_cuda(context, b, "the vectors of DILU", &plan->lower, bytes);
   if (!status) status = karst_ilu_make_vector_cuda(context, b, "the vectors of DILU", &plan->upper, bytes);
   if (!status) status = karst_cuda_take(context, 1, "DILU", &plan->statistics, bytes);
@@ -127,7 +122,7 @@ karst_status try_tiles(karst_context *context, const karst_matrix *A, karst_dilu
 {
   const int b = analysis->block_size;
   bool fits;
-  if (analysis->modified || analysis->single || b > KARST_ILU_SLICE_LARGEST ||
+  if (analysis->modified || b > (analysis->single ? (int)KARST_ILU_FLOAT_LARGEST : (int)KARST_ILU_SLICE_LARGEST) ||
       !karst_ilu_may_solve_tiles(KARST_TRISOLVE_AUTO, analysis->rows, b, A->tiling))
     return KARST_SUCCESS;
   karst_status status = karst_allocate_zero(context, &plan->tiled, 1, sizeof *plan->tiled, what);
@@ -136,6 +131,7 @@ karst_status try_tiles(karst_context *context, const karst_matrix *A, karst_dilu
   plan->tiled->block_size = b;
   plan->tiled->tiling = A->tiling;
   plan->tiled->diagonal_alone = true;
+  plan->tiled->single = analysis->single;
   status = karst_ilu_analyse_by_tiles_cuda(context, A, plan->tiled, &fits);
   if (!fits) release_tiled(context, plan);
   if (!fits) return status;
@@ -164,9 +160,13 @@ karst_status karst_dilu_analyse_cuda(karst_context *context, const karst_matrix 
   analysis->plan = plan;
   analysis->rows = A->block_rows;
   analysis->block_size = plan->block_size = A->block_size;
-  analysis->blocks = karst_matrix_blocks(A);
   if (analysis->rows == 0) return KARST_SUCCESS;
   status = try_tiles(context, A, analysis, plan);
+  if (!status && !plan->tiled && analysis->single)
+    status = karst_fail(context, KARST_ERROR_OPTION,
+                        "on a GPU dilu has factor-precision float where it solves by tiles: in the ordering tiles or "
+                        "colour, with blocks of up to %d and without modified",
+                        (int)KARST_ILU_FLOAT_LARGEST);
   return status || plan->tiled ? status : make_analysis(context, A, analysis, plan);
 }
 
@@ -199,7 +199,7 @@ void karst_dilu_plan_destroy_cuda(karst_context *context, karst_dilu *dilu)
   if (!plan) return;
   if (plan->tiles) karst_ilu_plan_destroy_cuda(context, plan->tiles);
   karst_release(context, plan->tiles);
-  karst_cuda_release(context, dilu->inverse, dilu->value_float, dilu->inverse_float, plan->lower.x, plan->upper.x,
-                     plan->statistics, plan->sum, plan->done, plan->size);
+  karst_cuda_release(context, dilu->inverse, plan->lower.x, plan->upper.x, plan->statistics, plan->sum, plan->done,
+                     plan->size);
   karst_release(context, plan);
 }

@@ -17,8 +17,8 @@ template <int B> constexpr int karst_dilu_stride = B == 1 || B % 2 ? B *B : B *B
 #ifdef __CUDACC__
 /* Queues the copies of the blocks of these numbers; -1: zeros. Called by the whole warp. number, in shared memory, is
  * not written again before the next __syncwarp. */
-template <int B, int BLOCKS, typename T>
-static __device__ __forceinline__ void karst_dilu_stage(const T *value, const karst_index *number, T *staged)
+template <int B, int BLOCKS>
+static __device__ __forceinline__ void karst_dilu_stage(const double *value, const karst_index *number, double *staged)
 {
   constexpr int BB = B * B;
   const unsigned lane = threadIdx.x % 32;
@@ -27,8 +27,8 @@ static __device__ __forceinline__ void karst_dilu_stage(const T *value, const ka
     const unsigned v = first + lane, block = v / BB, element = v % BB;
     if (v < BLOCKS * BB) {
       const karst_index source = number[block];
-      karst_queue_copy<sizeof(T)>(staged + block * karst_dilu_stride<B> + element, source >= 0,
-                                  value + (source >= 0 ? (int64_t)source * BB + element : 0));
+      karst_queue_copy<sizeof(double)>(staged + block * karst_dilu_stride<B> + element, source >= 0,
+                                       value + (source >= 0 ? (int64_t)source * BB + element : 0));
     }
   }
 }

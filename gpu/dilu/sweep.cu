@@ -50,8 +50,8 @@ template <int B, int PARTS> struct layout {
 };
 
 /* Shared memory of a warp: the staged blocks, row after row, and their numbers in A. */
-template <int B, int PARTS, typename T> struct staging {
-  T value[layout<B, PARTS>::BLOCKS * karst_dilu_stride<B>];
+template <int B, int PARTS> struct staging {
+  double value[layout<B, PARTS>::BLOCKS * karst_dilu_stride<B>];
   karst_index number[layout<B, PARTS>::BLOCKS];
 };
 
@@ -92,9 +92,9 @@ template <int B, int PARTS> __device__ __forceinline__ int block_of(int k)
 }
 
 /* Queues the copies of the links' blocks. */
-template <int B, int PARTS, typename T>
-__device__ __forceinline__ void stage(const T *A, const links<B> &link, const lane_place &at,
-                                      staging<B, PARTS, T> &staged)
+template <int B, int PARTS>
+__device__ __forceinline__ void stage(const double *A, const links<B> &link, const lane_place &at,
+                                      staging<B, PARTS> &staged)
 {
   __syncwarp();
   if (at.part < PARTS && at.r == 0)
@@ -119,16 +119,16 @@ __device__ __forceinline__ work<B> find_work(const karst_triangle &t, const kars
   return found;
 }
 
-/* A, inverse: the blocks of A, and D^-1. in: r forward, the forward sweep's vector backward. reset: the vector to leave
- * absent. out: z, backward. */
-template <int B, int PARTS, bool upper, typename T>
+/* in: r forward, the forward sweep's vector backward. inverse: D^-1. reset: the vector to leave absent. out: z,
+ * backward. */
+template <int B, int PARTS, bool upper>
 __global__ void __launch_bounds__(KARST_ILU_THREADS)
-    sweep(const karst_triangle t, const karst_dilu_task *tasks, const T *__restrict__ A, const T *__restrict__ inverse,
-          const double *in, double *reset, double *out)
+    sweep(const karst_triangle t, const karst_dilu_task *tasks, const double *__restrict__ A,
+          const double *__restrict__ inverse, const double *in, double *reset, double *out)
 {
   constexpr int PIECES = layout<B, PARTS>::PIECES, ROWS = layout<B, PARTS>::ROWS, K = at_once<B>;
-  __shared__ staging<B, PARTS, T> shared[KARST_ILU_THREADS / 32];
-  staging<B, PARTS, T> &staged = shared[threadIdx.x / 32];
+  __shared__ staging<B, PARTS> shared[KARST_ILU_THREADS / 32];
+  staging<B, PARTS> &staged = shared[threadIdx.x / 32];
   const int lane = (int)threadIdx.x % 32, base = lane - lane % B;
   using number = typename std::conditional<PIECES == 1, karst_index, int64_t>::type;
   const number warps = (number)(gridDim.x * (KARST_ILU_THREADS / 32)), pieces = (number)t.tasks * PIECES;
@@ -145,8 +145,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS)
     const bool first = at.active && (PARTS == 1 || at.part == 0);
     const int64_t row = (int64_t)now.row * B + at.r, from = upper ? (int64_t)now.other * B + at.r : row;
     const karst_index slot = upper ? now.other : at.slot;
-    T diagonal[B];
-    double right = first ? in[from] : 0, sum = 0;
+    double diagonal[B], right = first ? in[from] : 0, sum = 0;
     links<B> link = now.first;
 #pragma unroll
     for (int c = 0; c < B; c++)
@@ -154,8 +153,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS)
     if (first) reset[upper ? from : (int64_t)at.slot * B + at.r] = karst_absent();
     work<B> after;
     for (int64_t e = now.e;;) {
-      T value[K][B];
-      double x[K], part[K];
+      double value[K][B], x[K], part[K];
       const double *place_of[K];
       e += K * PARTS;
       const bool last = e >= now.end;
@@ -198,7 +196,7 @@ __global__ void __launch_bounds__(KARST_ILU_THREADS)
 }
 
 /* NULL for block sizes without an instance. */
-template <typename T> const void *kernel_of(int block_size, int parts, bool upper)
+const void *kernel_for(int block_size, int parts, bool upper)
 {
   const void *kernel = NULL;
   karst_cuda_instance(block_size, [&](auto size) {
@@ -206,15 +204,10 @@ template <typename T> const void *kernel_of(int block_size, int parts, bool uppe
     if constexpr (B > 0)
       kernel = sweep_by<B>(parts, [&](auto of) {
         constexpr int PARTS = decltype(of)::value;
-        return upper ? (const void *)sweep<B, PARTS, true, T> : (const void *)sweep<B, PARTS, false, T>;
+        return upper ? (const void *)sweep<B, PARTS, true> : (const void *)sweep<B, PARTS, false>;
       });
   });
   return kernel;
-}
-
-const void *kernel_for(int block_size, int parts, bool upper, bool single)
-{
-  return (single ? kernel_of<float> : kernel_of<double>)(block_size, parts, upper);
 }
 
 } // namespace
@@ -223,16 +216,15 @@ karst_status karst_dilu_analyse_sweeps_cuda(karst_context *context, const karst_
                                             karst_dilu_cuda *plan)
 {
   const int b = plan->block_size;
-  const bool single = analysis->single;
   karst_status status =
-      analyse_sweep(context, kernel_for, b, false, single, analysis->levels_lower, &plan->lower, &plan->lower_grid);
+      analyse_sweep(context, kernel_for, b, false, false, analysis->levels_lower, &plan->lower, &plan->lower_grid);
   if (!status)
     status =
-        analyse_sweep(context, kernel_for, b, true, single, analysis->levels_upper, &plan->upper, &plan->upper_grid);
+        analyse_sweep(context, kernel_for, b, true, false, analysis->levels_upper, &plan->upper, &plan->upper_grid);
   return status;
 }
 
-void karst_dilu_sweep_cuda(karst_context *context, const karst_dilu_cuda *plan, karst_dilu_values values,
+void karst_dilu_sweep_cuda(karst_context *context, const karst_dilu_cuda *plan, const double *A, const double *inverse,
                            const double *r, double *z)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
@@ -240,10 +232,10 @@ void karst_dilu_sweep_cuda(karst_context *context, const karst_dilu_cuda *plan, 
   const karst_dilu_task *lower_task = plan->lower_task, *upper_task = plan->upper_task;
   const double *y = lower.x;
   const int b = plan->block_size;
-  void *down[] = {&lower, &lower_task, &values.A, &values.inverse, &r, &upper.x, &z};
-  void *up[] = {&upper, &upper_task, &values.A, &values.inverse, &y, &lower.x, &z};
-  cudaLaunchCooperativeKernel(kernel_for(b, lower.parts, false, values.single), dim3((unsigned)plan->lower_grid),
+  void *down[] = {&lower, &lower_task, &A, &inverse, &r, &upper.x, &z};
+  void *up[] = {&upper, &upper_task, &A, &inverse, &y, &lower.x, &z};
+  cudaLaunchCooperativeKernel(kernel_for(b, lower.parts, false), dim3((unsigned)plan->lower_grid),
                               dim3(KARST_ILU_THREADS), down, 0, stream);
-  cudaLaunchCooperativeKernel(kernel_for(b, upper.parts, true, values.single), dim3((unsigned)plan->upper_grid),
+  cudaLaunchCooperativeKernel(kernel_for(b, upper.parts, true), dim3((unsigned)plan->upper_grid),
                               dim3(KARST_ILU_THREADS), up, 0, stream);
 }

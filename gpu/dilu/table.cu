@@ -2,8 +2,6 @@
 #include "gpu/dilu/dilu_cuda.h"
 #include "gpu/ilu/pivot_repair.h"
 
-#include "lib/backend/dense.h"
-
 namespace
 {
 
@@ -34,39 +32,6 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
   if (!finite) karst_ilu_report_row(statistics, (karst_index)i, KARST_FAULT_ROW_NOT_FINITE);
 }
 
-/* Rounds D^-1 and the other blocks of a block row to float, by a warp, and reports rows that float cannot hold. large:
- * whether D^-1 is stored as large.cu does. */
-__global__ void __launch_bounds__(KARST_CUDA_THREADS)
-    round_rows(const karst_triangle t, int b, bool large, const karst_index *start, const karst_index *column,
-               const double *A, const double *inverse, float *A_to, float *inverse_to,
-               karst_ilu_statistics_cuda *statistics)
-{
-  const int64_t slot = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) / 32, bb = (int64_t)b * b;
-  const int lane = (int)threadIdx.x % 32;
-  if (slot >= t.rows) return;
-  const karst_index i = t.row[slot];
-  const int64_t in_group = slot % KARST_DILU_GROUP, group = slot / KARST_DILU_GROUP * KARST_DILU_GROUP * bb;
-  const int64_t first = large ? i * bb : group + in_group * b, stride = large ? b : KARST_DILU_GROUP * (int64_t)b;
-  bool holds = true;
-  for (karst_index block = start[i]; block < start[i + 1]; block++)
-    for (int64_t v = block * bb + lane; v < (block + 1) * bb && column[block] != i; v += 32) {
-      A_to[v] = karst_round(A[v]);
-      holds = holds && !karst_overflows(A[v]);
-    }
-  for (int r = lane; r < b; r += 32) {
-    float in_row = 0, in_column = 0;
-    for (int c = 0; c < b; c++) {
-      const double x = inverse[first + c * stride + r];
-      inverse_to[first + c * stride + r] = karst_round(x);
-      in_row += fabsf(karst_round(x));
-      in_column += fabsf(karst_round(inverse[first + r * stride + c]));
-      holds = holds && !karst_overflows(x);
-    }
-    holds = holds && in_row > 0 && in_column > 0;
-  }
-  if (!holds) karst_ilu_report_row(statistics, i, KARST_FAULT_OUT_OF_RANGE);
-}
-
 karst_status factor(karst_context *context, const karst_matrix *A, double shift, double modified, karst_dilu *dilu,
                     karst_factor_outcome *outcome)
 {
@@ -89,10 +54,6 @@ karst_status factor(karst_context *context, const karst_matrix *A, double shift,
     check_rows<<<karst_cuda_grid((int64_t)rows * 32, THREADS), THREADS, 0, stream>>>(
         rows, plan->block_size, start, column, A->value, plan->statistics);
   (large ? karst_dilu_factor_large_cuda : karst_dilu_factor_cuda)(context, plan, &matrix);
-  if (dilu->analysis->single)
-    round_rows<<<karst_cuda_grid((int64_t)rows * 32, THREADS), THREADS, 0, stream>>>(
-        plan->lower, plan->block_size, large, start, column, A->value, dilu->inverse, dilu->value_float,
-        dilu->inverse_float, plan->statistics);
   return karst_ilu_report_cuda(context, plan->statistics, outcome);
 }
 
@@ -104,11 +65,10 @@ void solve(karst_context *context, const karst_matrix *A, const karst_dilu *dilu
     context->backend->ilu->solve(context, plan->tiles, r, z);
     return;
   }
-  const bool large = plan->block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE;
-  const karst_dilu_values doubles = {false, A->value, dilu->inverse};
-  const karst_dilu_values floats = {true, dilu->value_float, dilu->inverse_float};
-  (large ? karst_dilu_sweep_large_cuda : karst_dilu_sweep_cuda)(context, plan,
-                                                                dilu->analysis->single ? floats : doubles, r, z);
+  if (plan->block_size > KARST_BLOCK_SIZE_LARGEST_INSTANCE)
+    karst_dilu_sweep_large_cuda(context, plan, A->value, dilu->inverse, r, z);
+  else
+    karst_dilu_sweep_cuda(context, plan, A->value, dilu->inverse, r, z);
 }
 
 } // namespace

@@ -54,12 +54,12 @@ __device__ __forceinline__ bool find_cell(const plane &p, int threads, int64_t *
 }
 
 /* Returns sum over k of x[k n] y[k]. */
-template <int B, typename T>
-__device__ __forceinline__ double dot(int n, const T *__restrict__ x, const double *__restrict__ y)
+template <int B>
+__device__ __forceinline__ double dot(int n, const double *__restrict__ x, const double *__restrict__ y)
 {
   double sum = 0;
 #pragma unroll 8
-  for (int k = 0; k < (B ? B : n); k++) sum += (double)x[k * n] * y[k];
+  for (int k = 0; k < (B ? B : n); k++) sum += x[k * n] * y[k];
   return sum;
 }
 
@@ -301,7 +301,7 @@ void destroy_factor(karst_context *context, karst_fgbilu *fgbilu)
 /* ---- the sweeps: a thread a scalar row ---- */
 
 /* Forward z = r - sum of E x, backward z = sum of F x, x: the solution of the hyperplanes before. z: [count n] */
-template <int B, bool backward, typename T>
+template <int B, bool backward>
 __global__ void __launch_bounds__(THREADS)
     gather(const karst_fgbilu_view m, const plane p, const double *r, const double *x, double *z)
 {
@@ -314,14 +314,14 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
   for (int f = 0; f < KARST_FACES_BELOW; f++) {
     const int face = backward ? KARST_FACES_BELOW + f : f;
-    const T *block = karst_fgbilu_block<T>(m, n, cell, face);
+    const double *block = karst_fgbilu_block(m, n, cell, face);
     if (block) sum += dot<B>(n, block + u, x + (int64_t)karst_fgbilu_row(m, cell + m.step[face]) * n);
   }
   z[q * n + u] = backward ? sum : r[(int64_t)karst_fgbilu_row(m, cell) * n + u] - sum;
 }
 
 /* Forward x = D^-1 z, backward x = x - D^-1 z. */
-template <int B, bool backward, typename T>
+template <int B, bool backward>
 __global__ void __launch_bounds__(THREADS) apply(const karst_fgbilu_view m, const plane p, const double *z, double *x)
 {
   const int n = B ? B : m.b;
@@ -329,24 +329,22 @@ __global__ void __launch_bounds__(THREADS) apply(const karst_fgbilu_view m, cons
   int u;
   if (!find_cell(p, n, &q, &u)) return;
   const karst_index cell = p.cell[q];
-  const T *inverse = karst_fgbilu_factor<T>(m) + karst_cuda_offset(n, karst_fgbilu_row(m, cell));
-  const double product = dot<B>(n, inverse + u, z + q * n);
+  const double product = dot<B>(n, karst_fgbilu_inverse(m, n, cell) + u, z + q * n);
   double *to = x + (int64_t)karst_fgbilu_row(m, cell) * n + u;
   *to = backward ? *to - product : product;
 }
 
-template <bool backward, typename T>
+template <bool backward>
 void sweep(const karst_fgbilu_view &m, const plane &p, const double *r, double *x, double *z, cudaStream_t stream)
 {
   const unsigned grid = karst_cuda_grid(p.count * m.b, THREADS);
   karst_cuda_instance(m.b, [&](auto size) {
-    gather<decltype(size)::value, backward, T><<<grid, THREADS, 0, stream>>>(m, p, r, x, z);
-    apply<decltype(size)::value, backward, T><<<grid, THREADS, 0, stream>>>(m, p, z, x);
+    gather<decltype(size)::value, backward><<<grid, THREADS, 0, stream>>>(m, p, r, x, z);
+    apply<decltype(size)::value, backward><<<grid, THREADS, 0, stream>>>(m, p, z, x);
   });
 }
 
-template <typename T>
-void solve_in(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu, const double *r, double *z)
+void solve(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu, const double *r, double *z)
 {
   const karst_fgbilu_hyperplanes *planes = karst_fgbilu_hyperplanes_of(fgbilu);
   const karst_fgbilu_view m = karst_fgbilu_view_of(A, fgbilu);
@@ -356,14 +354,9 @@ void solve_in(karst_context *context, const karst_matrix *A, const karst_fgbilu 
     return plane{planes->cell + planes->start[p], planes->start[p + 1] - planes->start[p]};
   };
   for (karst_index p = 0; p < planes->count; p++)
-    if (cells(p).count > 0) sweep<false, T>(m, cells(p), r, z, part, stream);
+    if (cells(p).count > 0) sweep<false>(m, cells(p), r, z, part, stream);
   for (karst_index p = planes->count - 1; p >= 0; p--)
-    if (cells(p).count > 0) sweep<true, T>(m, cells(p), r, z, part, stream);
-}
-
-void solve(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu, const double *r, double *z)
-{
-  (fgbilu->analysis->single ? solve_in<float> : solve_in<double>)(context, A, fgbilu, r, z);
+    if (cells(p).count > 0) sweep<true>(m, cells(p), r, z, part, stream);
 }
 
 /* The paper's z: [largest n] */

@@ -14,8 +14,6 @@
 
 #include "gpu/cuda.h"
 
-#include <type_traits>
-
 extern "C" {
 #include "lib/backend/fgbilu_kernels.h"
 }
@@ -23,10 +21,9 @@ extern "C" {
 /* The faults of a cell. If a cell has several, the smallest is reported. The factorizations check only D and D^-1;
  * table.cu finds the cell whose entry of A is not finite. */
 enum karst_fgbilu_fault {
-  KARST_FGBILU_NOT_FINITE,  /* D has an entry that is not finite, or the block row of A */
-  KARST_FGBILU_SINGULAR,    /* D has a row of zeros or loses a pivot */
-  KARST_FGBILU_OVERFLOW,    /* D^-1 has an entry that is not finite */
-  KARST_FGBILU_OUT_OF_RANGE /* float cannot hold the rounded blocks */
+  KARST_FGBILU_NOT_FINITE, /* D has an entry that is not finite, or the block row of A */
+  KARST_FGBILU_SINGULAR,   /* D has a row of zeros or loses a pivot */
+  KARST_FGBILU_OVERFLOW    /* D^-1 has an entry that is not finite */
 };
 
 struct karst_fgbilu_variant;
@@ -123,8 +120,6 @@ void karst_fgbilu_forget_hyperplanes_cuda(karst_context *context, karst_fgbilu_c
 /* find_faults.cu: whether there is a coupling without its mirror image. */
 karst_status karst_fgbilu_find_one_sided_cuda(karst_context *context, const karst_matrix *A,
                                               const karst_fgbilu_analysis *analysis, bool *found);
-/* round.cu: queues the rounding of D^-1, E and F to float; it reports cells whose blocks float cannot hold. */
-void karst_fgbilu_round_cuda(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu);
 /* Queues a check of all entries of A; it reports cells with one that is not finite. */
 void karst_fgbilu_find_not_finite_cuda(karst_context *context, const karst_matrix *A, const karst_fgbilu *fgbilu);
 
@@ -140,7 +135,6 @@ typedef struct karst_fgbilu_view {
   const karst_index *row_start;
   const double *value;
   double *factor;
-  float *value_float, *factor_float; /* as in karst_fgbilu */
   unsigned long long *first_fault;
   int b;
 } karst_fgbilu_view;
@@ -163,8 +157,6 @@ static inline karst_fgbilu_view karst_fgbilu_view_of(const karst_matrix *A, cons
   karst_fgbilu_view view = karst_fgbilu_view_of(A, fgbilu->analysis);
   view.value = A->value;
   view.factor = fgbilu->factor;
-  view.value_float = fgbilu->value_float;
-  view.factor_float = fgbilu->factor_float;
   view.first_fault = karst_fgbilu_work_of(fgbilu)->first_fault;
   return view;
 }
@@ -174,31 +166,14 @@ static __device__ __forceinline__ karst_index karst_fgbilu_row(const karst_fgbil
   return m.row ? m.row[cell] : cell;
 }
 
-/* The blocks of A and D^-1, of a view or a karst_fgbilu_march, as values of type T. */
-template <typename T, typename view> static __device__ __forceinline__ const T *karst_fgbilu_values(const view &m)
-{
-  if constexpr (std::is_same<T, float>::value)
-    return m.value_float;
-  else
-    return m.value;
-}
-template <typename T, typename view> static __device__ __forceinline__ const T *karst_fgbilu_factor(const view &m)
-{
-  if constexpr (std::is_same<T, float>::value)
-    return m.factor_float;
-  else
-    return m.factor;
-}
-
 /* Returns the block of A that couples a cell with the one behind a face, or the diagonal block, for
- * KARST_PLACE_DIAGONAL, which is not among the values in float. NULL: a zero block. */
-template <typename T = double>
-static __device__ __forceinline__ const T *karst_fgbilu_block(const karst_fgbilu_view &m, int b, karst_index cell,
-                                                              int face)
+ * KARST_PLACE_DIAGONAL. NULL: a zero block. */
+static __device__ __forceinline__ const double *karst_fgbilu_block(const karst_fgbilu_view &m, int b, karst_index cell,
+                                                                   int face)
 {
   const int place = karst_place(m.place[cell], face);
   if (place == KARST_PLACE_NONE) return nullptr;
-  return karst_fgbilu_values<T>(m) + karst_cuda_offset(b, (int64_t)m.row_start[karst_fgbilu_row(m, cell)] + place);
+  return m.value + karst_cuda_offset(b, (int64_t)m.row_start[karst_fgbilu_row(m, cell)] + place);
 }
 
 /* Returns the factor's block of a cell that is no hole. */

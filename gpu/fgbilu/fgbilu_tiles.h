@@ -82,7 +82,6 @@ typedef struct karst_fgbilu_march {
   const karst_fgbilu_tile *order;
   const double *value; /* of A */
   double *factor;
-  const float *value_float, *factor_float; /* as in karst_fgbilu */
   double *inbox;
   unsigned long long *ticket;
   unsigned long long *first_fault;

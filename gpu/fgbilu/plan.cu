@@ -26,13 +26,9 @@ bool tiles_fit(karst_context *context, int n)
   return std::max(karst_fgbilu_sweep_large_shared_cuda(n), karst_fgbilu_factor_large_shared_cuda(n)) <= (size_t)most;
 }
 
-/* Returns whether a style handles such blocks on this GPU. single: with sweeps in float, which tiles have for blocks of
- * up to 8. */
-bool serves(karst_context *context, const karst_fgbilu_variant *variant, int b, bool single)
+/* Returns whether a style handles such blocks on this GPU. */
+bool serves(karst_context *context, const karst_fgbilu_variant *variant, int b)
 {
-  if (single && variant->style != KARST_FGBILU_ACC &&
-      (variant->style != KARST_FGBILU_TILES || b > KARST_BLOCK_SIZE_LARGEST_INSTANCE))
-    return false;
   return (variant->largest == 0 || b <= variant->largest) &&
          (variant->style != KARST_FGBILU_TILES || tiles_fit(context, b));
 }
@@ -47,12 +43,12 @@ const karst_fgbilu_variant *find(karst_fgbilu_style style)
   return nullptr;
 }
 
-karst_status choose_variant(karst_context *context, karst_fgbilu_style style, int b, bool single,
+karst_status choose_variant(karst_context *context, karst_fgbilu_style style, int b,
                             const karst_fgbilu_variant **chosen)
 {
   if (style == KARST_FGBILU_AUTO) {
     *chosen = variants;
-    while (!serves(context, *chosen, b, single)) ++*chosen; /* the last serves any block */
+    while (!serves(context, *chosen, b)) ++*chosen; /* the last serves any block */
     return KARST_SUCCESS;
   }
   const karst_fgbilu_variant *variant = *chosen = find(style);
@@ -62,10 +58,7 @@ karst_status choose_variant(karst_context *context, karst_fgbilu_style style, in
   if (!variant)
     return karst_fail(context, KARST_ERROR_OPTION,
                       "fgbilu-style is auto, tiles, cl, acc or mixed on a GPU; the others are for the CPU");
-  if (serves(context, variant, b, single)) return KARST_SUCCESS;
-  if (serves(context, variant, b, false))
-    return karst_fail(context, KARST_ERROR_OPTION,
-                      "fgbilu-style %s has no factor-precision float for blocks of %d: acc has", variant->name, b);
+  if (serves(context, variant, b)) return KARST_SUCCESS;
   if (variant->largest == 0 || b <= variant->largest)
     return karst_fail(context, KARST_ERROR_OPTION,
                       "fgbilu-style %s takes more shared memory for blocks of %d than this GPU gives a thread block",
@@ -98,9 +91,10 @@ karst_status karst_fgbilu_analyse_cuda(karst_context *context, const karst_matri
   karst_status status = karst_allocate_zero(context, &plan, 1, sizeof *plan, "fgbilu");
   if (status) return status;
   analysis->plan = plan;
+  if (analysis->single) return karst_fail(context, KARST_ERROR_OPTION, "fgbilu has no factor-precision float on a GPU");
   analysis->block_size = A->block_size;
   analysis->hyperplanes = size[0] - 1 + (size[1] - 1) + size[2];
-  status = choose_variant(context, style, A->block_size, analysis->single, &plan->variant);
+  status = choose_variant(context, style, A->block_size, &plan->variant);
   if (status) {
     plan->variant = nullptr;
     return status;
@@ -135,11 +129,6 @@ karst_status karst_fgbilu_plan_cuda(karst_context *context, karst_fgbilu *fgbilu
   if (status) return status;
   fgbilu->plan = work;
   status = karst_cuda_take(context, entries, "the factor of fgbilu", &fgbilu->factor, bytes);
-  if (!status && analysis->single) {
-    const int64_t copies = karst_block_offset(analysis->block_size, analysis->blocks);
-    status = karst_cuda_take(context, copies, "fgbilu in float", &fgbilu->value_float, bytes);
-    if (!status) status = karst_cuda_take(context, entries, "fgbilu in float", &fgbilu->factor_float, bytes);
-  }
   if (!status) status = karst_cuda_take(context, 1, "fgbilu", &work->first_fault, bytes);
   if (!status && variant->factor->plan) status = variant->factor->plan(context, fgbilu);
   if (!status && variant->sweep->plan) status = variant->sweep->plan(context, fgbilu);
@@ -153,7 +142,7 @@ void karst_fgbilu_plan_destroy_cuda(karst_context *context, karst_fgbilu *fgbilu
   const karst_fgbilu_variant *variant = karst_fgbilu_cuda_of(fgbilu->analysis)->variant;
   if (variant->factor->destroy) variant->factor->destroy(context, fgbilu);
   if (variant->sweep->destroy) variant->sweep->destroy(context, fgbilu);
-  karst_cuda_release(context, work->first_fault, fgbilu->factor, fgbilu->value_float, fgbilu->factor_float);
+  karst_cuda_release(context, work->first_fault, fgbilu->factor);
   karst_release(context, work);
   fgbilu->plan = nullptr;
   fgbilu->factor = nullptr;

@@ -20,9 +20,6 @@ void report(const karst_fgbilu *fgbilu, unsigned long long first_fault, karst_fa
     break;
   case KARST_FGBILU_OVERFLOW:
     outcome->reason = karst_block_overflow(fgbilu->analysis->block_size);
-    break;
-  case KARST_FGBILU_OUT_OF_RANGE:
-    outcome->reason = KARST_OUT_OF_RANGE;
   }
 }
 
@@ -35,7 +32,6 @@ karst_status factor(karst_context *context, const karst_matrix *A, karst_fgbilu 
   if (fgbilu->analysis->cells.rows > 0) {
     cudaMemsetAsync(first_fault, 0xff, sizeof *first_fault, karst_cuda_of(context)->stream);
     plan->variant->factor->launch(context, A, fgbilu);
-    if (fgbilu->analysis->single) karst_fgbilu_round_cuda(context, A, fgbilu);
     if (plan->unread) karst_fgbilu_find_not_finite_cuda(context, A, fgbilu);
     status = context->backend->download(context, &found, first_fault, sizeof found);
     if (!status && found != ~0ULL && !plan->unread) {

@@ -145,8 +145,6 @@ karst_fgbilu_march karst_fgbilu_march_cuda(const karst_matrix *A, const karst_fg
   m.order = tiles->order;
   m.value = A->value;
   m.factor = fgbilu->factor;
-  m.value_float = fgbilu->value_float;
-  m.factor_float = fgbilu->factor_float;
   m.inbox = own->inbox;
   m.ticket = own->ticket;
   m.first_fault = karst_fgbilu_work_of(fgbilu)->first_fault;

@@ -21,11 +21,11 @@ template <int N> constexpr int warps_of_tile = N == 1 ? 12 : N <= 4 ? 8 : N <= 6
 template <int WARPS> constexpr int ring_of = WARPS <= 4 ? 8 : WARPS <= 8 ? 16 : 32;
 
 /* The inputs of a lane for a step, besides the step before. */
-template <int N, typename T> struct stage {
-  T behind[3][N]; /* its row of the blocks that couple with the cells behind */
-  T inverse[N];   /* of D^-1 */
-  double right;   /* r downward, y upward */
-  double mail[2]; /* of the tiles at a - 1 and b - 1, read early; 0 if none is due */
+template <int N> struct stage {
+  double behind[3][N]; /* its row of the blocks that couple with the cells behind */
+  double inverse[N];   /* of D^-1 */
+  double right;        /* r downward, y upward */
+  double mail[2];      /* of the tiles at a - 1 and b - 1, read early; 0 if none is due */
   karst_index row;
 };
 
@@ -81,14 +81,14 @@ __device__ __forceinline__ karst_fgbilu_cell find_cell(const karst_fgbilu_march 
 }
 
 /* Loads the inputs of a step for its cell, and reads its mail. */
-template <int N, int PLACES, typename T>
+template <int N, int PLACES>
 __device__ __forceinline__ void fetch(const karst_fgbilu_march &m, const course &c, karst_index s,
-                                      const karst_fgbilu_cell &cell, const double *in, stage<N, T> &now)
+                                      const karst_fgbilu_cell &cell, const double *in, stage<N> &now)
 {
   constexpr int SIZE = N * N;
   const karst_index i = s - c.lag;
   const bool here = i >= 0 && i < c.length, real = cell.row >= 0;
-  const T *block = karst_fgbilu_values<T>(m) + (int64_t)cell.start * SIZE + c.u;
+  const double *block = m.value + (int64_t)cell.start * SIZE + c.u;
 #pragma unroll
   for (int f = 0; f < 3; f++) {
     const int at = karst_place(cell.place, m.face[f]);
@@ -98,7 +98,7 @@ __device__ __forceinline__ void fetch(const karst_fgbilu_march &m, const course 
   }
 #pragma unroll
   for (int k = 0; k < N; k++)
-    now.inverse[k] = karst_load_constant(real, karst_fgbilu_factor<T>(m) + (int64_t)cell.row * SIZE + k * N + c.u);
+    now.inverse[k] = karst_load_constant(real, m.factor + (int64_t)cell.row * SIZE + k * N + c.u);
   now.right = karst_load(real, in + (int64_t)cell.row * N + c.u);
   now.row = cell.row;
   now.mail[0] = c.takes_a && here ? karst_look(c.from_a + (int64_t)s * PLACES) : 0;
@@ -116,19 +116,19 @@ __device__ __forceinline__ void await_mail(const course &c, karst_index s, doubl
 }
 
 /* Returns the lane's component of the cell, from its components of the cells behind. */
-template <int N, bool upward, typename T>
-__device__ __forceinline__ double solve_cell(const stage<N, T> &now, int base, double x, double x_a, double x_b)
+template <int N, bool upward>
+__device__ __forceinline__ double solve_cell(const stage<N> &now, int base, double x, double x_a, double x_b)
 {
   double sum = upward ? 0 : now.right, sum_a = 0, sum_b = 0, result = upward ? now.right : 0;
 #pragma unroll
   for (int c = 0; c < N; c++) {
-    sum -= (double)now.behind[0][c] * (N > 1 ? __shfl_sync(~0U, x, base + c) : x);
-    sum_a += (double)now.behind[1][c] * (N > 1 ? __shfl_sync(~0U, x_a, base + c) : x_a);
-    sum_b += (double)now.behind[2][c] * (N > 1 ? __shfl_sync(~0U, x_b, base + c) : x_b);
+    sum -= now.behind[0][c] * (N > 1 ? __shfl_sync(~0U, x, base + c) : x);
+    sum_a += now.behind[1][c] * (N > 1 ? __shfl_sync(~0U, x_a, base + c) : x_a);
+    sum_b += now.behind[2][c] * (N > 1 ? __shfl_sync(~0U, x_b, base + c) : x_b);
   }
   sum -= sum_a + sum_b;
 #pragma unroll
-  for (int c = 0; c < N; c++) result += (double)now.inverse[c] * (N > 1 ? __shfl_sync(~0U, sum, base + c) : sum);
+  for (int c = 0; c < N; c++) result += now.inverse[c] * (N > 1 ? __shfl_sync(~0U, sum, base + c) : sum);
   return result;
 }
 
@@ -143,7 +143,7 @@ __device__ __forceinline__ void store(const course &c, karst_index s, karst_inde
   if (c.takes_b) c.from_b[(int64_t)s * PLACES] = karst_absent();
 }
 
-template <int N, int TA, int TB, bool upward, typename T>
+template <int N, int TA, int TB, bool upward>
 __global__ void __launch_bounds__(32 * warps_of_tile<N>)
     sweep(const __grid_constant__ karst_fgbilu_march m, const double *in, double *out)
 {
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(32 * warps_of_tile<N>)
   __syncthreads();
 
   const course c = find_course<N, TA, TB>(m, taken);
-  stage<N, T> now;
+  stage<N> now;
   karst_fgbilu_cell next = find_cell(m, c, warp);
   fetch<N, PLACES>(m, c, warp, next, in, now);
   next = find_cell(m, c, warp + WARPS);
@@ -180,11 +180,10 @@ __global__ void __launch_bounds__(32 * warps_of_tile<N>)
   }
 }
 
-template <int N, bool flat, bool upward> const void *kernel_of(bool single)
+template <int N, bool flat, bool upward> const void *kernel_of()
 {
   constexpr karst_fgbilu_shape shape = karst_fgbilu_shape_for(N, flat);
-  return single ? (const void *)sweep<N, shape.a, shape.b, upward, float>
-                : (const void *)sweep<N, shape.a, shape.b, upward, double>;
+  return (const void *)sweep<N, shape.a, shape.b, upward>;
 }
 
 template <bool upward>
@@ -196,7 +195,7 @@ void launch(karst_context *context, karst_fgbilu_march m, bool flat, const doubl
     if constexpr (N == 0)
       karst_fgbilu_sweep_large_cuda(context, &m, upward, in, out);
     else
-      cudaLaunchKernel((flat ? kernel_of<N, true, upward> : kernel_of<N, false, upward>)(m.value_float != nullptr),
+      cudaLaunchKernel(flat ? kernel_of<N, true, upward>() : kernel_of<N, false, upward>(),
                        dim3((unsigned)(m.tiles[0] * m.tiles[1])), dim3(32 * warps_of_tile<N>), arguments, 0,
                        karst_cuda_of(context)->stream);
   });

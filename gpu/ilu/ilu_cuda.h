@@ -248,6 +248,14 @@ karst_status karst_ilu_start_statistics_cuda(karst_context *context, const karst
                                              karst_ilu_statistics_cuda *statistics);
 karst_status karst_ilu_report_cuda(karst_context *context, const karst_ilu_statistics_cuda *statistics,
                                    karst_factor_outcome *outcome);
+/* Whether the sweeps in slices have an instance for blocks of b: other sizes take one kernel. In float fewer have one,
+ * because they gain little: sweeps wait most of the time. */
+enum { KARST_ILU_FLOAT_LARGEST = 4 };
+static constexpr bool karst_ilu_has_instance(int b, bool single)
+{
+  return b > 0 && b <= (single ? KARST_ILU_FLOAT_LARGEST : KARST_BLOCK_SIZE_LARGEST_INSTANCE);
+}
+
 /* round.cu: queues the rounding of new values to float, if the sweeps read them so. */
 void karst_ilu_round_cuda(karst_context *context, const karst_ilu_cuda *plan);
 /* load.cu */

@@ -113,8 +113,8 @@ karst_status lay_out(karst_context *context, const karst_ilu_levels_cuda *levels
   return status;
 }
 
-/* Makes the values, all 0 (padding stays so), also in float if sweeps read them so, and the vector, absent. */
-karst_status make_values(karst_context *context, karst_ilu *ilu, karst_triangle *t)
+/* Makes the values, all 0 (padding stays so), also in float if sweeps in slices read them so, and the vector, absent. */
+karst_status make_values(karst_context *context, bool single, karst_ilu *ilu, karst_triangle *t)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const int b = ilu->block_size;
@@ -123,7 +123,7 @@ karst_status make_values(karst_context *context, karst_ilu *ilu, karst_triangle 
   karst_status status = karst_cuda_take(context, values, "the factors", &t->value, bytes);
   if (!status) status = karst_ilu_make_vector_cuda(context, b, "the vectors of block ILU", t, bytes);
   if (!status) cudaMemsetAsync(t->value, 0, (size_t)values * sizeof *t->value, stream);
-  return status || !ilu->single ? status : karst_cuda_take(context, values, "the factors", &t->single, bytes);
+  return status || !single ? status : karst_cuda_take(context, values, "the factors", &t->single, bytes);
 }
 
 void release_values(karst_context *context, karst_ilu_cuda *plan)
@@ -285,7 +285,7 @@ karst_status choose_sweep(karst_context *context, karst_trisolve trisolve, const
 {
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   const int64_t lower = analysis->levels_lower, upper = analysis->levels_upper;
-  bool tiles = !analysis->single &&
+  bool tiles = karst_ilu_has_instance(plan->block_size, analysis->single) &&
                karst_ilu_may_solve_tiles(trisolve, analysis->rows, plan->block_size, analysis->tiling);
   const karst_status status = tiles ? try_tiles(context, trisolve, pattern, analysis, &tiles) : KARST_SUCCESS;
   if (status) return status;
@@ -394,8 +394,9 @@ karst_status make_plan(karst_context *context, karst_ilu *ilu)
   karst_ilu_cuda *plan = karst_ilu_cuda_of(ilu);
   int64_t *bytes = &ilu->plan_memory;
   karst_status status = karst_cuda_take(context, 1, "block ILU", &plan->statistics, bytes);
-  if (!status && !plan->factor->by_tiles) status = make_values(context, ilu, &plan->lower);
-  if (!status && !plan->factor->by_tiles) status = make_values(context, ilu, &plan->upper);
+  const bool single = ilu->single && plan->sweep != &karst_ilu_sweep_tiles_cuda;
+  if (!status && !plan->factor->by_tiles) status = make_values(context, single, ilu, &plan->lower);
+  if (!status && !plan->factor->by_tiles) status = make_values(context, single, ilu, &plan->upper);
   if (!status && plan->factor->plan) status = plan->factor->plan(context, ilu);
   if (!status && plan->sweep->plan) status = plan->sweep->plan(context, ilu);
   if (status) return status;
@@ -431,8 +432,6 @@ void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t)
 karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
                                     karst_ilu_analysis *analysis)
 {
-  if (analysis->single && trisolve == KARST_TRISOLVE_TILES)
-    return karst_fail(context, KARST_ERROR_OPTION, "trisolve tiles has no factor-precision float on a GPU: try auto");
   return begin_analysis(context, analysis, [&](karst_ilu_pattern_cuda *pattern) {
     return make_analysis(context, A, trisolve, pattern, analysis);
   });

@@ -62,7 +62,7 @@ template <typename T> const void *kernel_of(int block_size, int parts, bool uppe
   const void *kernel = NULL;
   karst_cuda_instance(block_size, [&](auto size) {
     constexpr int B = decltype(size)::value;
-    if constexpr (B == 0)
+    if constexpr (!karst_ilu_has_instance(B, std::is_same<T, float>::value))
       kernel = upper ? (const void *)sweep_any<true, T> : (const void *)sweep_any<false, T>;
     else
       kernel = sweep_by<B>(parts, [&](auto of) {
@@ -94,11 +94,12 @@ karst_status analyse_dataflow(karst_context *context, const karst_ilu_pattern_cu
   if (status) return status;
   plan->sweep_state = state;
   status = karst_ilu_long_create_cuda(context, pattern, analysis, &state->lower_long, &state->upper_long);
+  const auto kernel_of_plan = analysis->single ? kernel_of<float> : kernel_of<double>;
   if (!status)
-    status = analyse_sweep(context, kernel_for, b, false, analysis->single, pattern->lower.count, &plan->lower,
+    status = analyse_sweep(context, kernel_of_plan, b, false, analysis->single, pattern->lower.count, &plan->lower,
                            &state->lower_grid);
   if (!status)
-    status = analyse_sweep(context, kernel_for, b, true, analysis->single, pattern->upper.count, &plan->upper,
+    status = analyse_sweep(context, kernel_of_plan, b, true, analysis->single, pattern->upper.count, &plan->upper,
                            &state->upper_grid);
   return status;
 }
@@ -119,7 +120,7 @@ void solve_triangle(karst_context *context, const karst_triangle &of, int b, boo
     karst_ilu_long_sweep_cuda(karst_cuda_of(context)->stream, &rows, &of, b, upper, 0, rows.levels, in, reset, out);
   else
     launch(context, kernel_for(b, of.parts, upper, of.single), grid,
-           b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? sized : any);
+           karst_ilu_has_instance(b, of.single) ? sized : any);
 }
 
 void solve_dataflow(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)
@@ -128,7 +129,7 @@ void solve_dataflow(karst_context *context, const karst_ilu_cuda *plan, const do
   cudaStream_t stream = karst_cuda_of(context)->stream;
   const karst_triangle &lower = plan->lower, &upper = plan->upper;
   const int b = plan->block_size;
-  if (b > KARST_BLOCK_SIZE_LARGEST_INSTANCE) {
+  if (!karst_ilu_has_instance(b, lower.single)) {
     const size_t bytes = (size_t)lower.slots * (size_t)b * sizeof(double);
     cudaMemsetAsync(lower.x, 0xff, bytes, stream);
     cudaMemsetAsync(upper.x, 0xff, bytes, stream);

@@ -68,7 +68,7 @@ template <typename T> const void *kernel_of(int b, int parts, bool is_upper)
   const void *kernel = NULL;
   karst_cuda_instance(b, [&](auto size) {
     constexpr int B = decltype(size)::value;
-    if constexpr (B == 0)
+    if constexpr (!karst_ilu_has_instance(B, std::is_same<T, float>::value))
       kernel = is_upper ? (const void *)sweep_any<true, T> : (const void *)sweep_any<false, T>;
     else
       kernel = is_upper ? kernel_by<B, true, T>(parts) : kernel_by<B, false, T>(parts);
@@ -105,7 +105,7 @@ void karst_ilu_long_sweep_cuda(cudaStream_t stream, const karst_ilu_long_cuda *r
   const int64_t count = rounds.last - rounds.first;
   const dim3 grid((unsigned)(count < rows->grid ? count : rows->grid)), threads(KARST_ILU_LONG_THREADS);
   void *sized[] = {&triangle, &in, &reset, &out, &rounds}, *any[] = {&triangle, &b, &in, &out, &rounds};
-  void **arguments = b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? sized : any;
+  void **arguments = karst_ilu_has_instance(b, rows->single) ? sized : any;
   if (last - first > 1)
     cudaLaunchCooperativeKernel(kernel, grid, threads, arguments, 0, stream);
   else

@@ -31,6 +31,18 @@ struct lane_place {
 };
 
 /* The lane's neighbours among entries e, e + 1, ...; those from end on are zero. */
+/* The values as doubles. They are converted before the unknowns are waited for. */
+template <int B, typename T> struct converted {
+  double value[at_once<B>][B];
+  __device__ __forceinline__ converted(const chunk<B, T> &from)
+  {
+#pragma unroll
+    for (int k = 0; k < at_once<B>; k++)
+#pragma unroll
+      for (int c = 0; c < B; c++) value[k][c] = from.value[k][c];
+  }
+};
+
 template <int B, int PARTS, typename T>
 __device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e, int64_t end, const lane_place &at,
                                       chunk<B, T> &next)
@@ -97,9 +109,10 @@ __device__ __forceinline__ void long_row(const karst_triangle &t, karst_index sl
     double x[K];
     e += K * PARTS;
     if (e < end) fetch<B, PARTS>(t, e, end, at, next);
+    const converted<B, T> ready(now);
     karst_await<K>(now.from, x);
 #pragma unroll
-    for (int k = 0; k < K; k++) sum -= product<B>(now.value[k], x[k], base);
+    for (int k = 0; k < K; k++) sum -= product<B>(ready.value[k], x[k], base);
     now = next;
   }
   sum = sum_of_groups<B>(sum);
@@ -188,9 +201,10 @@ __global__ void __launch_bounds__(sweep_threads<rounds...>, (least_blocks<B, PAR
       double x[K];
       e += K * PARTS;
       if (e < end) fetch<B, PARTS>(t, e, end, at, next);
+      const converted<B, T> ready(now);
       karst_await<K>(now.from, x);
 #pragma unroll
-      for (int k = 0; k < K; k++) sum -= product<B>(now.value[k], x[k], base);
+      for (int k = 0; k < K; k++) sum -= product<B>(ready.value[k], x[k], base);
       now = next;
     }
 #pragma unroll

@@ -46,16 +46,17 @@ const void *sweep_by(int parts, const instances &kernel_of)
 }
 
 /* Chooses how many lanes share the neighbours of a row in one of the two sweeps, and how many blocks of threads take
- * part. kernel_for(b, parts, upper): the kernel. */
-inline karst_status analyse_sweep(karst_context *context, const void *(*kernel_for)(int, int, bool, bool), int b,
-                                  bool upper, bool single, int64_t levels, karst_triangle *t, int *grid)
+ * part. kernel_for(b, parts, upper): the kernel; single: whether it reads values in float. */
+template <typename instances>
+karst_status analyse_sweep(karst_context *context, const instances &kernel_for, int b, bool upper, bool single,
+                           int64_t levels, karst_triangle *t, int *grid)
 {
   const int64_t neighbours = t->blocks - (upper ? t->slots : 0); /* of all rows */
   t->parts = karst_ilu_choose_parts(b, t->slots, neighbours);
   const int rows = b * t->parts < 32 ? 32 / (b * t->parts) : 1; /* of a warp */
-  const int64_t pieces = b > KARST_BLOCK_SIZE_LARGEST_INSTANCE ? (b + 31) / 32 : (t->group + rows - 1) / rows;
-  return karst_ilu_resident_cuda(context, kernel_for(b, t->parts, upper, single), 0, KARST_ILU_HELD_SLICES,
-                                 pieces * t->tasks, levels, grid);
+  const int64_t pieces = karst_ilu_has_instance(b, single) ? (t->group + rows - 1) / rows : (b + 31) / 32;
+  return karst_ilu_resident_cuda(context, kernel_for(b, t->parts, upper), 0, KARST_ILU_HELD_SLICES, pieces * t->tasks,
+                                 levels, grid);
 }
 
 } // namespace

@@ -181,7 +181,7 @@ karst_status create(karst_context *context, const karst_ilu_levels_cuda *levels,
   rows->any = true;
   rows->levels = levels->count;
   rows->parts = karst_ilu_choose_parts_beside_long(b, t->slots, neighbours - (int64_t)found->neighbours[chosen]);
-  if (b <= KARST_BLOCK_SIZE_LARGEST_INSTANCE)
+  if (karst_ilu_has_instance(b, rows->single))
     status = make_rounds(context, levels, strict, t, limit, rows, bytes);
   else
     for (karst_index level = 0; level <= levels->count; level++)

@@ -69,7 +69,9 @@ __global__ void __launch_bounds__(THREADS) measure(view v, karst_ilu_tile *tile)
     made.steps = number + 1;
     made.rounds += karst_tile_rounds(v.t.block_size, count, step.length, v.t.share);
   });
-  made.blocks = (blocks + 1) / 2 * 2;
+  made.value_bytes = (int)(v.t.single ? sizeof(float) : sizeof(double));
+  const int whole = 16 / made.value_bytes;
+  made.blocks = (blocks + whole - 1) / whole * whole;
   if (threadIdx.x % 32 == 0) tile[n] = made;
 }
 

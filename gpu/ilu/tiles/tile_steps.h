@@ -89,16 +89,16 @@ __device__ __forceinline__ void await_copy(uint64_t *barrier)
 #endif
 }
 
-/* A near tile, in shared memory. */
-struct near_tile {
+/* A near tile, in shared memory, with values of type T. */
+template <typename T> struct near_tile {
   const karst_ilu_step *step;
   const karst_index *halo, *wait;
   const unsigned short *order, *local;
-  const double *value;
+  const T *value;
 };
 
 /* x = D^-1 x for the block rows of the tile. */
-template <int B> __device__ __forceinline__ void divide_by_pivots(const double *inverse, int rows, double *x)
+template <int B, typename T> __device__ __forceinline__ void divide_by_pivots(const T *inverse, int rows, double *x)
 {
   constexpr int R = 32 / B;
   const int lane = (int)threadIdx.x % 32, q = lane / B, r = lane % B;
@@ -108,7 +108,7 @@ template <int B> __device__ __forceinline__ void divide_by_pivots(const double *
     double sum = 0;
 #pragma unroll
     for (int c = 0; c < B; c++)
-      if (active) sum += inverse[(c * rows + i) * B + r] * x[i * B + c];
+      if (active) sum += (double)inverse[(c * rows + i) * B + r] * x[i * B + c];
     __syncwarp();
     if (active) x[i * B + r] = sum;
   }
@@ -120,7 +120,7 @@ enum { AHEAD = 3 };
 
 /* A lane's part of a step: a scalar row, or a share of its blocks. All lanes run through a step alike; those without a
  * row take another lane's row. */
-template <int B> struct share {
+template <int B, typename T> struct share {
   bool first;        /* the lane stores the row */
   int shift;         /* 2^shift lanes share a row */
   int rounds;        /* how many of its blocks a lane takes, missing ones included */
@@ -128,13 +128,14 @@ template <int B> struct share {
   int column, apart; /* how far the columns of a block are apart, and the lane's blocks */
   int mine;          /* the row's place in x */
   int n;             /* the first block */
-  const double *value;
+  const T *value;
   int neighbour[AHEAD];
 };
 
 /* If SHARE, several lanes share the blocks of a row if there are enough lanes. */
-template <int B, bool SHARE>
-__device__ __forceinline__ void prepare(const near_tile &from, const karst_ilu_step &step, int count, share<B> &my)
+template <int B, bool SHARE, typename T>
+__device__ __forceinline__ void prepare(const near_tile<T> &from, const karst_ilu_step &step, int count,
+                                        share<B, T> &my)
 {
   const int lane = (int)threadIdx.x % 32;
   my.shift = SHARE ? min(max(__clz(count * B - 1) - 27, 0), (int)MOST_SHIFT) : 0;
@@ -154,18 +155,18 @@ __device__ __forceinline__ void prepare(const near_tile &from, const karst_ilu_s
     if (k < my.rounds && (!SHARE || k << my.shift < my.length)) my.neighbour[k] = from.local[my.n + k * my.apart];
 }
 
-template <int B, bool SHARE>
-__device__ __forceinline__ double sum_of(const near_tile &from, const share<B> &my, const double *x)
+template <int B, bool SHARE, typename T>
+__device__ __forceinline__ double sum_of(const near_tile<T> &from, const share<B, T> &my, const double *x)
 {
   int n = my.n;
-  const double *value = my.value;
+  const T *value = my.value;
   double sum = 0;
 #pragma unroll
   for (int k = 0; k < AHEAD; k++, value += my.apart * (B * B)) {
     if (k >= my.rounds) break;
     if (SHARE && k << my.shift >= my.length) continue;
 #pragma unroll
-    for (int c = 0; c < B; c++) sum += value[c * my.column] * x[my.neighbour[k] * B + c];
+    for (int c = 0; c < B; c++) sum += (double)value[c * my.column] * x[my.neighbour[k] * B + c];
   }
   n += AHEAD * my.apart;
 #pragma unroll 2
@@ -173,16 +174,17 @@ __device__ __forceinline__ double sum_of(const near_tile &from, const share<B> &
     if (SHARE && k << my.shift >= my.length) continue;
     const int at = from.local[n];
 #pragma unroll
-    for (int c = 0; c < B; c++) sum += value[c * my.column] * x[at * B + c];
+    for (int c = 0; c < B; c++) sum += (double)value[c * my.column] * x[at * B + c];
   }
   return sum;
 }
 
 /* Takes all steps. Data that do not depend on a step are fetched during the one before it. */
-template <int B, bool SHARE> __device__ __forceinline__ void take_steps(const near_tile &from, int steps, double *x)
+template <int B, bool SHARE, typename T>
+__device__ __forceinline__ void take_steps(const near_tile<T> &from, int steps, double *x)
 {
   karst_ilu_step next = from.step[1];
-  share<B> now, after;
+  share<B, T> now, after;
   prepare<B, SHARE>(from, from.step[0], next.first, now);
   for (int s = 0; s < steps; s++) {
     if (s + 1 < steps) {

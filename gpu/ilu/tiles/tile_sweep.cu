@@ -32,7 +32,7 @@ enum { MOST_SHARED = 62 * 1024 }; /* bytes of shared memory of a warp at most */
 struct side {
   const karst_ilu_tile *tile;
   const char *record;
-  const double *value;
+  const void *value; /* doubles or floats */
 };
 
 /* The progress of the tiles; device memory. */
@@ -53,19 +53,19 @@ struct solve_arguments {
 };
 
 /* Solves a tile whose part of x has been fetched. */
-template <int B, bool upper, bool SHARE>
+template <int B, bool upper, bool SHARE, typename T>
 __device__ __forceinline__ void solve_near(const solve_arguments &s, const karst_ilu_tile &tile, const unsigned *done,
                                            char *memory, int vector, copies *under_way, double *out, double *x)
 {
   const karst_ilu_record at = karst_ilu_record_of(tile);
   char *record = memory + vector;
-  double *value = (double *)(record + at.bytes);
-  const near_tile from = {(const karst_ilu_step *)record,
-                          (const karst_index *)(record + at.halo),
-                          (const karst_index *)(record + at.wait),
-                          (const unsigned short *)(record + at.order),
-                          (const unsigned short *)(record + at.local),
-                          value};
+  const T *value = (const T *)(record + at.bytes);
+  const near_tile<T> from = {(const karst_ilu_step *)record,
+                             (const karst_index *)(record + at.halo),
+                             (const karst_index *)(record + at.wait),
+                             (const unsigned short *)(record + at.order),
+                             (const unsigned short *)(record + at.local),
+                             value};
   await_copy(&under_way->record);
   await_tiles(tile.waits, from.wait, done, s.solve);
   fetch_halo<B>(tile.halos, from.halo, out, x + tile.rows * B);
@@ -76,7 +76,7 @@ __device__ __forceinline__ void solve_near(const solve_arguments &s, const karst
 }
 
 /* The same for a far tile, a single row: its blocks are shared by groups of B lanes. */
-template <int B, bool upper>
+template <int B, bool upper, typename T>
 __device__ __noinline__ void solve_far(const solve_arguments &s, const karst_ilu_tile &tile, const unsigned *done,
                                        const double *out, double *x)
 {
@@ -86,7 +86,7 @@ __device__ __noinline__ void solve_far(const solve_arguments &s, const karst_ilu
   const char *record = my.record + tile.record * 16;
   const karst_ilu_step step = *(const karst_ilu_step *)record;
   const karst_index *wide = (const karst_index *)(record + at.wide) + step.block;
-  const double *inverse = my.value + tile.value * (B * B), *value = inverse + step.block * (B * B);
+  const T *inverse = (const T *)my.value + tile.value * (B * B), *value = inverse + step.block * (B * B);
   const int lane = (int)threadIdx.x % 32, r = lane % B;
   await_tiles(tile.waits, (const karst_index *)(record + at.wait), done, s.solve);
   await_fetches();
@@ -96,7 +96,7 @@ __device__ __noinline__ void solve_far(const solve_arguments &s, const karst_ilu
   for (int e = lane < R * B ? lane / B : step.length; e < step.length; e += R) {
     const double *from = out + (int64_t)wide[e] * B;
 #pragma unroll
-    for (int c = 0; c < B; c++) sum += value[((int64_t)e * B + c) * B + r] * __ldcg(from + c);
+    for (int c = 0; c < B; c++) sum += (double)value[((int64_t)e * B + c) * B + r] * __ldcg(from + c);
   }
   __syncwarp();
   sum = sum_of_groups<B>(sum);
@@ -105,7 +105,7 @@ __device__ __noinline__ void solve_far(const solve_arguments &s, const karst_ilu
 }
 
 /* Solves a tile of one triangle. memory: shared. */
-template <int B, bool upper, bool SHARE>
+template <int B, bool upper, bool SHARE, typename T>
 __device__ __forceinline__ void solve_tile(const solve_arguments &s, unsigned position, char *memory, copies *under_way)
 {
   const side &my = upper ? s.upper : s.lower;
@@ -117,22 +117,23 @@ __device__ __forceinline__ void solve_tile(const solve_arguments &s, unsigned po
     const unsigned record = (unsigned)karst_ilu_record_of(tile).bytes;
     begin_copy(memory + vector, my.record + tile.record * 16, record, &under_way->record);
     if (tile.blocks > 0)
-      begin_copy(memory + vector + record, my.value + tile.value * (B * B),
-                 (unsigned)tile.blocks * (B * B * sizeof(double)), &under_way->values);
+      begin_copy(memory + vector + record, (const T *)my.value + tile.value * (B * B),
+                 (unsigned)tile.blocks * (B * B * sizeof(T)), &under_way->values);
   }
   if (upper) await_mark(s.marks.done + tile.number, s.solve);
   fetch_own<B>(tile, upper ? s.y : s.r, x);
   if (tile.far)
-    solve_far<B, upper>(s, tile, done, out, x);
+    solve_far<B, upper, T>(s, tile, done, out, x);
   else
-    solve_near<B, upper, SHARE>(s, tile, done, memory, vector, under_way, out, x);
+    solve_near<B, upper, SHARE, T>(s, tile, done, memory, vector, under_way, out, x);
   double *own = out + (int64_t)tile.row * B;
   for (int k = (int)threadIdx.x % 32; k < tile.rows * B; k += 32) own[k] = x[k];
   __syncwarp();
   if (threadIdx.x % 32 == 0) publish_mark(done + tile.number, s.solve);
 }
 
-template <int B, bool SHARE> __global__ void __launch_bounds__(32 * WARPS) solve_tiles(const solve_arguments s)
+template <int B, bool SHARE, typename T>
+__global__ void __launch_bounds__(32 * WARPS) solve_tiles(const solve_arguments s)
 {
   extern __shared__ __align__(128) char memory[];
   __shared__ copies under_way[WARPS];
@@ -143,19 +144,25 @@ template <int B, bool SHARE> __global__ void __launch_bounds__(32 * WARPS) solve
   if (threadIdx.x % 32 == 0) ticket = atomicAdd(s.marks.ticket, 1u) - s.first;
   ticket = __shfl_sync(~0u, ticket, 0);
   if (ticket < (unsigned)s.tiles)
-    solve_tile<B, false, SHARE>(s, ticket, own, &under_way[warp]);
+    solve_tile<B, false, SHARE, T>(s, ticket, own, &under_way[warp]);
   else if (ticket < 2 * (unsigned)s.tiles)
-    solve_tile<B, true, SHARE>(s, ticket - (unsigned)s.tiles, own, &under_way[warp]);
+    solve_tile<B, true, SHARE, T>(s, ticket - (unsigned)s.tiles, own, &under_way[warp]);
 }
 
-const void *kernel_for(int block_size, bool share)
+template <typename T> const void *kernel_of(int block_size, bool share)
 {
   const void *kernel = NULL;
   karst_cuda_instance(block_size, [&](auto size) {
     constexpr int B = decltype(size)::value;
-    if constexpr (B > 0) kernel = share ? (const void *)solve_tiles<B, true> : (const void *)solve_tiles<B, false>;
+    if constexpr (karst_ilu_has_instance(B, std::is_same<T, float>::value))
+      kernel = share ? (const void *)solve_tiles<B, true, T> : (const void *)solve_tiles<B, false, T>;
   });
   return kernel;
+}
+
+const void *kernel_for(int block_size, bool share, bool single)
+{
+  return (single ? kernel_of<float> : kernel_of<double>)(block_size, share);
 }
 
 /* sweep_state */
@@ -265,8 +272,9 @@ karst_status analyse_tiles(karst_context *context, const karst_ilu_pattern_cuda 
   const int b = analysis->block_size;
   const bool share = karst_tile_rows_are_long(analysis->rows, analysis->lower_blocks + analysis->upper_blocks);
   measured_side lower = {
-      {b, false, share, analysis->rows, pattern->lower_start, pattern->lower_column, {}, NULL, NULL}};
-  measured_side upper = {{b, true, share, analysis->rows, pattern->upper_start, pattern->upper_column, {}, NULL, NULL}};
+      {b, false, share, analysis->single, analysis->rows, pattern->lower_start, pattern->lower_column, {}, NULL, NULL}};
+  measured_side upper = {
+      {b, true, share, analysis->single, analysis->rows, pattern->upper_start, pattern->upper_column, {}, NULL, NULL}};
   karst_ilu_tiles_cuda tiles = {};
   tiles_state *state;
   karst_status status = karst_allocate_zero(context, &state, 1, sizeof *state, what);
@@ -282,7 +290,8 @@ karst_status analyse_tiles(karst_context *context, const karst_ilu_pattern_cuda 
   state->warps = choose_warps(state->shared);
   /* The limit belongs to the kernel, so it is the same for every plan. */
   return karst_cuda_status(
-      context, cudaFuncSetAttribute(kernel_for(b, share), cudaFuncAttributeMaxDynamicSharedMemorySize, limit),
+      context,
+      cudaFuncSetAttribute(kernel_for(b, share, analysis->single), cudaFuncAttributeMaxDynamicSharedMemorySize, limit),
       "the sweeps by tiles");
 }
 
@@ -307,27 +316,27 @@ karst_status plan_tiles(karst_context *context, karst_ilu *ilu)
   plan->sweep_work = work;
   int64_t *bytes = &ilu->plan_memory;
   status = karst_cuda_take(context, marks, what, &work->marks.ticket, bytes);
-  if (!status)
-    status =
-        karst_cuda_take(context, karst_block_offset(b, state->tiled.lower.blocks), what, &work->value.lower, bytes);
-  if (!status)
-    status =
-        karst_cuda_take(context, karst_block_offset(b, state->tiled.upper.blocks), what, &work->value.upper, bytes);
+  const int64_t lower = karst_block_offset(b, state->tiled.lower.blocks);
+  const int64_t upper = karst_block_offset(b, state->tiled.upper.blocks);
+  if (!status) status = karst_cuda_take(context, lower, what, &work->value.lower, bytes);
+  if (!status) status = karst_cuda_take(context, upper, what, &work->value.upper, bytes);
+  if (!status && ilu->single) status = karst_cuda_take(context, lower, what, &work->value.lower_single, bytes);
+  if (!status && ilu->single) status = karst_cuda_take(context, upper, what, &work->value.upper_single, bytes);
   if (!status) status = karst_cuda_take(context, (int64_t)b * ilu->rows, what, &work->y, bytes);
   if (status) return status;
   cudaStream_t stream = karst_cuda_of(context)->stream;
   work->marks.done = work->marks.ticket + 1;
   cudaMemsetAsync(work->marks.ticket, 0, (size_t)marks * sizeof *work->marks.ticket, stream);
-  cudaMemsetAsync(work->value.lower, 0, (size_t)karst_block_offset(b, state->tiled.lower.blocks) * sizeof(double),
-                  stream);
-  cudaMemsetAsync(work->value.upper, 0, (size_t)karst_block_offset(b, state->tiled.upper.blocks) * sizeof(double),
-                  stream);
+  cudaMemsetAsync(work->value.lower, 0, (size_t)lower * sizeof(double), stream);
+  cudaMemsetAsync(work->value.upper, 0, (size_t)upper * sizeof(double), stream);
+  if (ilu->single) cudaMemsetAsync(work->value.lower_single, 0, (size_t)lower * sizeof(float), stream);
+  if (ilu->single) cudaMemsetAsync(work->value.upper_single, 0, (size_t)upper * sizeof(float), stream);
   return KARST_SUCCESS;
 }
 
-side side_of(const karst_ilu_tiled &tiled, const double *value)
+side side_of(const karst_ilu_tiled &tiled, const double *value, const float *single)
 {
-  return {tiled.tile, (const char *)tiled.record, value};
+  return {tiled.tile, (const char *)tiled.record, single ? (const void *)single : value};
 }
 
 void solve_by_tiles(karst_context *context, const karst_ilu_cuda *plan, const double *r, double *z)
@@ -337,8 +346,8 @@ void solve_by_tiles(karst_context *context, const karst_ilu_cuda *plan, const do
   const unsigned blocks = karst_cuda_grid(2 * (int64_t)state->tiled.tiles, state->warps);
   const unsigned tickets = blocks * (unsigned)state->warps;
   solve_arguments arguments = {state->tiled.tiles,
-                               side_of(state->tiled.lower, work->value.lower),
-                               side_of(state->tiled.upper, work->value.upper),
+                               side_of(state->tiled.lower, work->value.lower, work->value.lower_single),
+                               side_of(state->tiled.upper, work->value.upper, work->value.upper_single),
                                work->marks,
                                work->solves + 1,
                                work->solves * tickets,
@@ -347,7 +356,7 @@ void solve_by_tiles(karst_context *context, const karst_ilu_cuda *plan, const do
                                work->y,
                                z};
   void *list[] = {&arguments};
-  const void *kernel = kernel_for(plan->block_size, state->share);
+  const void *kernel = kernel_for(plan->block_size, state->share, work->value.lower_single != NULL);
   const struct karst_cuda *cuda = karst_cuda_of(context);
   const cudaError_t error =
       karst_cuda_launch_list(cuda, cuda->launch_early, kernel, blocks, 32 * (unsigned)state->warps,
@@ -359,7 +368,8 @@ void destroy_tiles(karst_context *context, karst_ilu_cuda *plan)
 {
   tiles_work *work = static_cast<tiles_work *>(plan->sweep_work);
   if (!work) return;
-  karst_cuda_release(context, work->marks.ticket, work->value.lower, work->value.upper, work->y);
+  karst_cuda_release(context, work->marks.ticket, work->value.lower, work->value.upper, work->value.lower_single,
+                     work->value.upper_single, work->y);
   karst_release(context, work);
 }
 

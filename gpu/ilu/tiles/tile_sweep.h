@@ -40,12 +40,13 @@ typedef struct alignas(16) karst_ilu_step {
 typedef struct alignas(16) karst_ilu_tile {
   int64_t value;      /* the first of its blocks among those of all tiles */
   int64_t record;     /* where its record begins, in units of 16 bytes */
-  int64_t blocks;     /* with those of D^-1 and the padding; an even number, for copies are of 16 bytes */
+  int64_t blocks;     /* with those of D^-1 and the padding; whole 16 bytes, of which copies are */
   karst_index row;    /* first row */
   karst_index number; /* among the tiles in the order of their rows */
   int rows, halos, waits, steps;
   int far;
-  int rounds; /* of all steps (lib/backend/sweep_time.h) */
+  int rounds;      /* of all steps (lib/backend/sweep_time.h) */
+  int value_bytes; /* of a number that the sweeps read */
 } karst_ilu_tile;
 
 /* One triangle by tiles. All in device memory; nothing of it changes once it is made. */
@@ -64,9 +65,10 @@ typedef struct karst_ilu_both_tiled {
   karst_ilu_tiled lower, upper;
 } karst_ilu_both_tiled;
 
-/* The values of both, [b * b * blocks] each; device memory. */
+/* The values of both, [b * b * blocks] each, and the same rounded for sweeps in float, else NULL; device memory. */
 typedef struct karst_ilu_tile_values {
   double *lower, *upper;
+  float *lower_single, *upper_single;
 } karst_ilu_tile_values;
 
 /* The tiles, of both triangles; device memory. */
@@ -80,6 +82,7 @@ typedef struct karst_ilu_tiles_cuda {
 typedef struct karst_ilu_tiling_cuda {
   int block_size;
   bool upper, share; /* share: lanes share rows */
+  bool single;       /* the sweeps read values in float */
   karst_index rows;
   const karst_index *row_start, *column; /* the strict triangle by rows */
   karst_ilu_tiles_cuda tiles;
@@ -132,7 +135,7 @@ static inline __host__ __device__ int64_t karst_ilu_tile_vector(const karst_ilu_
 static inline __host__ __device__ int64_t karst_ilu_tile_bytes(const karst_ilu_tile &tile, int b)
 {
   const int64_t x = karst_ilu_tile_vector(tile, b);
-  return tile.far ? x : x + karst_ilu_record_of(tile).bytes + tile.blocks * b * b * (int64_t)sizeof(double);
+  return tile.far ? x : x + karst_ilu_record_of(tile).bytes + tile.blocks * b * b * tile.value_bytes;
 }
 
 /* tile_order.cu: the tiles of the kernels, from those of the analysis; those of several rows that take more than shared
