@@ -5,6 +5,8 @@
 #include "lib/base/spread.h"
 #include "lib/base/threads.h"
 
+#include <string.h>
+
 /* Returns the most axes along which the cells of a coupling of block row i are one apart, or -1 with the column of the
  * first coupling that joins cells farther apart. */
 static int row_reach(const karst_matrix *matrix, const karst_grid *grid, karst_index i, karst_index *column)
@@ -149,11 +151,13 @@ karst_status karst_matrix_check_grid(const karst_matrix *matrix, karst_stencil *
                     (long long)grid->size[2]);
 }
 
-/* Counts the blocks that join cells without a common face; misfit: the block row and column of the first. */
-static int64_t count_off_faces(const karst_matrix *matrix, const karst_grid *grid, karst_index misfit[2])
+/* Counts the blocks of the rows begin .. end - 1 that join cells without a common face; misfit: the block row and
+ * column of the first. */
+static int64_t count_off_faces(const karst_matrix *matrix, const karst_grid *grid, karst_index begin, karst_index end,
+                               karst_index misfit[2])
 {
   int64_t count = 0;
-  for (karst_index i = 0; i < matrix->block_rows; i++) {
+  for (karst_index i = begin; i < end; i++) {
     const karst_cell here = karst_grid_cell(grid->size, grid->cell ? grid->cell[i] : i);
     for (karst_index k = matrix->row_start[i]; k < matrix->row_start[i + 1]; k++) {
       const karst_index j = matrix->column[k];
@@ -169,10 +173,24 @@ static int64_t count_off_faces(const karst_matrix *matrix, const karst_grid *gri
 
 karst_status karst_grid_check_faces(const karst_matrix *matrix, const karst_grid *grid)
 {
-  karst_index misfit[2] = {0, 0};
+  karst_index misfit[2] = {matrix->block_rows, 0};
+  int64_t count = 0;
   karst_status status = karst_matrix_fetch_pattern(matrix);
   if (status) return status;
-  const int64_t count = count_off_faces(matrix, grid, misfit);
+  karst_piece piece = karst_begin(matrix->context, KARST_KIND_ONCE, matrix->row_start[matrix->block_rows]);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    karst_index first[2] = {matrix->block_rows, 0};
+    const karst_part part = karst_part_rows(&piece, matrix->block_rows, matrix->row_start);
+    const int64_t own = count_off_faces(matrix, grid, part.first, part.last, first);
+    karst_part_end(&piece, &part);
+#pragma omp critical(karst_grid_check_faces)
+    {
+      count += own;
+      if (first[0] < misfit[0]) memcpy(misfit, first, sizeof misfit);
+    }
+  }
+  karst_end(matrix->context, &piece);
   if (!karst_grid_lacks_faces(matrix, count)) return KARST_SUCCESS;
   return karst_fail(matrix->context, KARST_ERROR_MATRIX,
                     "block row %lld has an entry in column %lld, which has no face in common with it in the grid "

@@ -3,6 +3,8 @@
  * missing couplings are allowed. Couplings between cells without a common face, as across a fault, are counted. */
 #include "symbolic/symbolic.h"
 
+#include "lib/base/threads.h"
+
 /* Finds the places of the blocks of block row i, and counts those without one. */
 static int64_t place_row(const karst_matrix *A, const karst_grid *grid, karst_index i, uint64_t *place)
 {
@@ -32,14 +34,22 @@ static karst_status make_places(karst_context *context, const karst_matrix *A, c
   karst_status status = karst_allocate(context, &cells->place, count, sizeof *cells->place, "the cells of a grid");
   if (status) return status;
   for (karst_index i = 0; i < count; i++) cells->place[i] = none;
-  for (karst_index i = 0; i < A->block_rows; i++) {
-    const karst_index blocks = A->row_start[i + 1] - A->row_start[i];
-    if (blocks > KARST_PLACE_NONE)
+  for (karst_index i = 0; i < A->block_rows; i++)
+    if (A->row_start[i + 1] - A->row_start[i] > KARST_PLACE_NONE)
       return karst_fail(context, KARST_ERROR_MATRIX,
                         "a block row has %lld blocks; methods on a 7-point grid take rows of up to %d",
-                        (long long)blocks, KARST_PLACE_NONE);
-    cells->remainder += place_row(A, grid, i, cells->place);
+                        (long long)(A->row_start[i + 1] - A->row_start[i]), KARST_PLACE_NONE);
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, A->row_start[A->block_rows]);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    int64_t without = 0;
+    const karst_part part = karst_part_rows(&piece, A->block_rows, A->row_start);
+    for (karst_index i = part.first; i < part.last; i++) without += place_row(A, grid, i, cells->place);
+    karst_part_end(&piece, &part);
+#pragma omp atomic
+    cells->remainder += without;
   }
+  karst_end(context, &piece);
   return KARST_SUCCESS;
 }
 
