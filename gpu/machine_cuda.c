@@ -6,12 +6,17 @@
  * of 1.5.
  *
  * The steps by tiles are those of a warp whose data are in shared memory. Milliseconds of M^-1 r in tiles, measured by
- * tiles and by level sets: 0.086 and 0.153 for 120^3, b = 1, k = 0; 0.192 and 0.260 for k = 1; 0.494 and 0.423 for
- * k = 2, with 24 neighbours and tiles of 27; 0.122 and 0.078 for 27 points on 64^3. Predicted are 0.13 and 0.17, 0.22
- * and 0.27, 0.41 and 0.44, 0.12 and 0.11.
+ * tiles and by level sets, and predicted:
  *
- * On a Norne-like field with wells in the matrix, b = 3, level sets took about 0.25 ms in natural order and 0.17 in
- * tiles, with fill 0.55 and 0.32; predicted are 0.21, 0.13, 0.48 and 0.32. */
+ *     120^3, b = 1, k = 0 (H200)                         0.086 and 0.153    0.11 and 0.14
+ *     k = 1                                              0.192 and 0.260    0.24 and 0.28
+ *     k = 2, tiles of 27                                 0.494 and 0.423    0.38 and 0.49
+ *     27 points on 64^3 (H200)                           0.122 and 0.078    0.12 and 0.13
+ *     Norne-like with wells, b = 3, k = 0 (H100)         0.17  and 0.17     0.19 and 0.13
+ *     k = 1                                              0.37  and 0.31     0.38 and 0.32
+ *     k = 1, tiles of 16                                 0.28               0.28 and 0.21
+ *     two layers of SPE10, b = 3, k = 0 (H100)           0.023 and 0.028    0.025 and 0.037
+ *     k = 1                                              0.11  and 0.12     0.10 and 0.11 */
 #include "lib/backend/machine.h"
 
 extern const karst_machine karst_machine_cuda;
@@ -25,7 +30,8 @@ const karst_machine karst_machine_cuda = {
     .level_wait = 0.4e-6,
     .tile_bandwidth = 3e12,
     .tile_memory = 132 * 227e3,
-    .inner_step = 0.17e-6,
-    .inner_round = 0.05e-6,
+    .inner_step = 0.12e-6,
+    .inner_sum = 0.2e-6,
+    .inner_operation = 0.01e-6,
     .outer_step = 1.5e-6,
 };

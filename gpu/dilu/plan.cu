@@ -115,8 +115,7 @@ void release_tiled(karst_context *context, karst_dilu_cuda *plan)
   plan->tiled = NULL;
 }
 
-/* Makes the analysis by tiles, if there are tiles of several rows and each fits. The number of neighbours of the rows
- * does not matter: the sweeps in slices, which read A, are slower than those of block ILU. */
+/* Makes the analysis by tiles, if there are tiles of several rows, each fits and they are predicted to be faster. */
 karst_status try_tiles(karst_context *context, const karst_matrix *A, karst_dilu_analysis *analysis,
                        karst_dilu_cuda *plan)
 {

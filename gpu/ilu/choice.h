@@ -111,6 +111,12 @@ static inline bool karst_ilu_solves_tiles(const karst_machine *machine, karst_tr
          karst_sweep_seconds_by_tiles(machine, work) <= karst_sweep_seconds_by_levels(machine, work);
 }
 
+/* The same for DILU, whose sweeps by level sets read A in place and take about twice as long as those of block ILU. */
+static inline bool karst_dilu_solves_tiles(const karst_machine *machine, const karst_sweep_work *work)
+{
+  return karst_sweep_seconds_by_tiles(machine, work) <= 2 * karst_sweep_seconds_by_levels(machine, work);
+}
+
 /* Rows that are long: a block of threads makes each of them. The limits that are tried are KARST_ILU_LONG neighbours
  * and twice as many each time. */
 enum { KARST_ILU_LONG = 64, KARST_ILU_LONG_LIMITS = 24 };

@@ -214,8 +214,8 @@ karst_status karst_ilu_make_vector_cuda(karst_context *context, int b, const cha
                                         int64_t *bytes);
 karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
                                     karst_ilu_analysis *analysis);
-/* The same by the tiles of the analysis, for blocks of up to KARST_ILU_SLICE_LARGEST. *fits: whether each tile fits; if
- * not, the caller destroys the analysis. */
+/* The same by the tiles of the analysis, for DILU and blocks of up to KARST_ILU_SLICE_LARGEST. *fits: whether each tile
+ * fits and tiles are faster; if not, the caller destroys the analysis. */
 karst_status karst_ilu_analyse_by_tiles_cuda(karst_context *context, const karst_matrix *A,
                                              karst_ilu_analysis *analysis, bool *fits);
 void karst_ilu_analysis_destroy_cuda(karst_context *context, karst_ilu_analysis *analysis);

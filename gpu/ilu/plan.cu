@@ -230,9 +230,9 @@ __global__ void count_rounds(karst_index rows, int b, int parts, const karst_ind
   if (slice * group < rows) atomicAdd(rounds, (unsigned long long)karst_sweep_rounds(b, parts, longest));
 }
 
-/* Predicts the steps of both sweeps by level sets. */
-karst_status count_steps(karst_context *context, const karst_ilu_pattern_cuda *pattern,
-                         const karst_ilu_analysis *analysis, double *steps)
+/* Finds the work of both sweeps, for which sweeps by tiles have been prepared. */
+karst_status find_work(karst_context *context, const karst_ilu_pattern_cuda *pattern,
+                       const karst_ilu_analysis *analysis, karst_sweep_work *work)
 {
   const karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   const karst_index rows = analysis->rows;
@@ -248,8 +248,15 @@ karst_status count_steps(karst_context *context, const karst_ilu_pattern_cuda *p
         count_rounds<<<grid, THREADS, 0, stream>>>(rows, b, upper, plan->upper.row, pattern->upper_start, sum + 1);
       });
   const double slices = (double)((rows + group - 1) / group);
-  *steps = ((double)analysis->levels_lower * (double)rounds[0] + (double)analysis->levels_upper * (double)rounds[1]) /
-           slices;
+  const double below = (double)rounds[0] / slices, above = (double)rounds[1] / slices;
+  const karst_ilu_both_tiled *both = karst_ilu_tiled_of(plan);
+  *work = {rows,
+           b,
+           analysis->lower_blocks + analysis->upper_blocks,
+           (double)analysis->levels_lower * below + (double)analysis->levels_upper * above,
+           both->lower.blocks + both->upper.blocks - rows,
+           both->lower.chain + both->upper.chain,
+           both->lower.occupied + both->upper.occupied};
   return status;
 }
 
@@ -260,18 +267,10 @@ karst_status try_tiles(karst_context *context, karst_trisolve trisolve, const ka
   karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
   const int64_t memory = analysis->plan_memory;
   plan->sweep = &karst_ilu_sweep_tiles_cuda;
-  double steps = 0;
+  karst_sweep_work work = {};
   karst_status status = plan->sweep->analyse(context, pattern, analysis);
-  if (!status) status = count_steps(context, pattern, analysis, &steps);
+  if (!status) status = find_work(context, pattern, analysis, &work);
   if (status) return status;
-  const karst_ilu_both_tiled *both = karst_ilu_tiled_of(plan);
-  const karst_sweep_work work = {analysis->rows,
-                                 analysis->block_size,
-                                 analysis->lower_blocks + analysis->upper_blocks,
-                                 steps,
-                                 both->lower.blocks + both->upper.blocks - analysis->rows,
-                                 both->lower.chain + both->upper.chain,
-                                 both->lower.occupied + both->upper.occupied};
   *tiles = karst_ilu_solves_tiles(context->backend->machine, trisolve, &work);
   if (*tiles) return KARST_SUCCESS;
   plan->sweep->forget(context, plan);
@@ -441,10 +440,13 @@ karst_status karst_ilu_analyse_by_tiles_cuda(karst_context *context, const karst
                                              karst_ilu_analysis *analysis, bool *fits)
 {
   const karst_status status = begin_analysis(context, analysis, [&](karst_ilu_pattern_cuda *pattern) {
+    karst_sweep_work work = {};
     karst_status found = find_pattern(context, A, pattern, analysis);
     karst_ilu_cuda_of(analysis)->sweep = &karst_ilu_sweep_tiles_cuda;
     if (!found) found = karst_ilu_sweep_tiles_cuda.analyse(context, pattern, analysis);
-    return found ? found : analyse_tiles(context, A, pattern, analysis);
+    if (!found) found = find_work(context, pattern, analysis, &work);
+    const bool tiles = !found && karst_dilu_solves_tiles(context->backend->machine, &work);
+    return tiles ? analyse_tiles(context, A, pattern, analysis) : found;
   });
   *fits = !status && karst_ilu_cuda_of(analysis)->factor;
   return status;

@@ -14,10 +14,11 @@ typedef struct karst_machine {
 
   /* Triangular solves. Level by level, the bandwidth depends on the block size: small is for blocks of at most 3. Each
    * level adds level_step to the time at that bandwidth, or level_wait to the time at copy_bandwidth. By tiles, a step
-   * inside a tile takes inner_step, and inner_round more for each block of a lane; outer_step leads from one tile to
-   * another; tile_memory is the shared memory of all multiprocessors in bytes, which tiles under way occupy. */
+   * inside a tile takes inner_step, inner_sum more where lanes add up their sums, and inner_operation for each
+   * operation of a lane that waits for the one before it; outer_step leads from one tile to another. tile_memory is the
+   * shared memory of all multiprocessors in bytes, which tiles under way occupy. */
   double small_sweep_bandwidth, sweep_bandwidth, level_step, level_wait;
-  double tile_bandwidth, tile_memory, inner_step, inner_round, outer_step;
+  double tile_bandwidth, tile_memory, inner_step, inner_sum, inner_operation, outer_step;
 } karst_machine;
 
 static inline double karst_machine_sweep_bandwidth(const karst_machine *machine, int block_size)

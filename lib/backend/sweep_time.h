@@ -32,10 +32,13 @@ static inline bool karst_tile_rows_are_long(int64_t rows, int64_t neighbours)
   return neighbours > LONG * rows;
 }
 
-/* Returns the seconds from the begin of a tile to that of the tiles that wait for it. rounds: of all its steps. */
-static inline double karst_tile_seconds(const karst_machine *machine, int64_t steps, int64_t rounds)
+/* Returns the seconds from the begin of a tile to that of the tiles that wait for it. rounds: of all its steps, each a
+ * block of which a lane needs the place of the neighbour, its unknowns, and one product after another. */
+static inline double karst_tile_seconds(const karst_machine *machine, int block_size, bool share, int64_t steps,
+                                        int64_t rounds)
 {
-  return machine->outer_step + machine->inner_step * (double)steps + machine->inner_round * (double)rounds;
+  return machine->outer_step + (machine->inner_step + (share ? machine->inner_sum : 0)) * (double)steps +
+         machine->inner_operation * (block_size + 2) * (double)rounds;
 }
 
 /* ---- sweeps by level sets (gpu/ilu/sweeps/dataflow.cu) ----

@@ -71,8 +71,8 @@ static void count_levels(karst_index n, const struct triangle *L, struct chains 
   }
 }
 
-/* Returns the rounds of a warp on average (lib/backend/sweep_time.h), which takes group rows in the order of the levels.
- * Leaves size changed. */
+/* Returns the rounds of a warp on average (lib/backend/sweep_time.h), which takes group rows in the order of the
+ * levels. Leaves size changed. */
 static double count_rounds(karst_index n, const struct triangle *L, int b, struct chains *c)
 {
   const int group = b < 32 ? 32 / b : 1, parts = karst_ilu_choose_parts(b, n, L->entries / 2);
@@ -121,7 +121,7 @@ static void follow_tile(karst_index first, karst_index end, const struct triangl
     blocks += (int64_t)c->size[l] * c->longest[l];
     c->size[l] = 0;
   }
-  const double seconds = karst_tile_seconds(machine, steps, rounds);
+  const double seconds = karst_tile_seconds(machine, b, share, steps, rounds);
   for (karst_index i = first; i < end; i++) c->time[i] = begin + seconds;
   sums->blocks += blocks;
   sums->seconds += seconds;

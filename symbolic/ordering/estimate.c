@@ -98,8 +98,9 @@ static double estimate_tile(karst_index n, int b, int64_t blocks, double most, c
   const double width = b < KARST_TILE_LANES ? KARST_TILE_LANES / b : 1;
   const double steps = fmax(outlook->depth, most / width);
   const int count = (int)fmax(1, most / steps), length = (int)fmin((double)blocks / (2 * (double)n) + 1, 1e9);
-  const int rounds = karst_tile_rounds(b, count, length, karst_tile_rows_are_long(n, blocks));
-  return karst_tile_seconds(machine, (int64_t)steps, (int64_t)steps * rounds);
+  const bool share = karst_tile_rows_are_long(n, blocks);
+  const int rounds = karst_tile_rounds(b, count, length, share);
+  return karst_tile_seconds(machine, b, share, (int64_t)steps, (int64_t)steps * rounds);
 }
 
 /* Estimates the times of both orders. blocks: with the fill of a 7-point grid, about; levels: of the order by tiles,

@@ -18,15 +18,14 @@ static void test_rules(karst_context *context)
     const char *reason;
   } expected[] = {{"poisson3d:40x40x40", 0, 1, false, false, true, "estimated"},
                   {"poisson3d:40x40x40", 0, 1, false, true, true, "estimated"},
-                  {"laplace27:12x12x12", 0, 1, false, true, false, "estimated"},
-                  {"convdiff:10x10x10", 8, 1, false, false, true, "estimated"},
-                  {"convdiff:10x10x10", 9, 1, false, false, false, "estimated"},
+                  {"poisson3d:10x10x10", 0, 1, false, true, false, "estimated"},
+                  {"convdiff:16x16x16", 8, 2, false, false, true, "estimated"},
                   {"poisson3d:40x40x40", 0, 1, true, false, false, "on a CPU"},
                   {"poisson2d:100x100", 0, 3, false, false, true, "estimated"},
                   {"poisson2d:30x30", 0, 1, false, false, false, "fewer than 1000 block rows"},
                   {"poisson2d:1x5000", 0, 1, false, false, false, "one by one"},
                   {"poisson2d:5000x1", 3, 1, false, false, false, "one by one"},
-                  {"laplace27:12x12x12", 0, 1, false, false, true, "estimated"}};
+                  {"poisson3d:10x10x10", 0, 1, false, false, true, "estimated"}};
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
     karst_order_choice choice;
     karst_matrix *A = matrix_from(context, expected[i].spec, expected[i].block);
@@ -36,6 +35,20 @@ static void test_rules(karst_context *context)
         "rule");
     tap_ok(choice.tiles == expected[i].pay && strstr(choice.reason, expected[i].reason), "%s, distance %d: %s: %s",
            expected[i].spec, expected[i].distance, choice.tiles ? "tiles" : "natural", choice.reason);
+    karst_matrix_destroy(A);
+  }
+}
+
+/* Sweeps of blocks of more than 8 go by level sets in tiles, too. */
+static void test_large_blocks(karst_context *context)
+{
+  for (int block = 3; block <= 9; block += 6) {
+    karst_order_choice any, level_sets;
+    karst_matrix *A = matrix_from(context, "convdiff:16x16x16", block);
+    tap_need(context, karst_order_compare(A, machine_of(false), 1, 0, false, &any), "rule");
+    tap_need(context, karst_order_compare(A, machine_of(false), 1, 0, true, &level_sets), "rule");
+    tap_ok((strcmp(any.reason, level_sets.reason) == 0) == (block == 9), "b = %d: %s; by level sets: %s", block,
+           any.reason, level_sets.reason);
     karst_matrix_destroy(A);
   }
 }
@@ -242,6 +255,7 @@ int main(void)
 {
   karst_context *context = tap_context();
   test_rules(context);
+  test_large_blocks(context);
   test_needs(context);
   test_options(context);
   karst_context_destroy(context);

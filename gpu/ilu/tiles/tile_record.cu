@@ -170,12 +170,12 @@ struct schedule {
 };
 
 /* Predicts the seconds of a tile. Of a far one, each lane fetches FETCHES blocks at a time. */
-double predict(const karst_machine *machine, int b, const karst_ilu_tile &tile, int64_t shared)
+double predict(const karst_machine *machine, const karst_ilu_tiling_cuda &t, const karst_ilu_tile &tile, int64_t shared)
 {
   enum { FETCHES = 4 };
-  const double near = karst_tile_seconds(machine, tile.steps, tile.rounds);
-  if (karst_ilu_tile_bytes(tile, b) <= shared) return near;
-  return near + machine->level_step * (double)(tile.blocks / (32 / b * FETCHES));
+  const double near = karst_tile_seconds(machine, t.block_size, t.share, tile.steps, tile.rounds);
+  if (karst_ilu_tile_bytes(tile, t.block_size) <= shared) return near;
+  return near + machine->level_step * (double)(tile.blocks / (32 / t.block_size * FETCHES));
 }
 
 /* Finds the position of each tile in the sweep: by the level sets of the graph of the tiles, so that the tiles that
@@ -247,7 +247,7 @@ karst_status make(karst_context *context, const view &v, const karst_ilu_measure
   mark_far<<<karst_cuda_grid(ends, THREADS), THREADS, 0, stream>>>(tiles, b, shared, m.tile, w->blocks, w->units);
   find_positions(
       v.t.upper, tiles, m,
-      [&](const karst_ilu_tile &tile) { return predict(context->backend->machine, b, tile, shared); }, w->s);
+      [&](const karst_ilu_tile &tile) { return predict(context->backend->machine, v.t, tile, shared); }, w->s);
   tiled->chain = w->s.last;
   tiled->occupied = w->s.sum * (double)shared;
   status = karst_cuda_upload_work(context, tiles, w->s.position, what, &w->position);
