@@ -256,7 +256,8 @@ karst_status find_work(karst_context *context, const karst_ilu_pattern_cuda *pat
            (double)analysis->levels_lower * below + (double)analysis->levels_upper * above,
            both->lower.blocks + both->upper.blocks - rows,
            both->lower.chain + both->upper.chain,
-           both->lower.occupied + both->upper.occupied};
+           both->lower.occupied + both->upper.occupied,
+           analysis->single};
   return status;
 }
 

@@ -76,6 +76,7 @@ typedef struct karst_sweep_work {
   int64_t tile_blocks; /* as blocks, with the padding of the steps */
   double chain;        /* seconds of the longest chains of tiles of both triangles */
   double occupied;     /* the seconds of all tiles, times the bytes of shared memory of each */
+  bool single;         /* the sweeps read the factors in float */
 } karst_sweep_work;
 
 /* Returns the bytes that both sweeps move: blocks off the diagonal, D^-1, and a vector that is read and written
@@ -87,18 +88,23 @@ static inline int64_t karst_sweep_bytes(int64_t block_rows, int block_size, int6
          (blocks + 2 * (n + 1)) * (int64_t)sizeof(karst_index);
 }
 
+static inline double karst_sweep_moved(const karst_sweep_work *w, int64_t blocks)
+{
+  const double values = (double)(blocks + w->block_rows) * w->block_size * w->block_size;
+  const double saved = w->single ? values * (double)(sizeof(double) - sizeof(float)) : 0;
+  return (double)karst_sweep_bytes(w->block_rows, w->block_size, blocks) - saved;
+}
+
 /* Each triangle is a launch of its own. */
 static inline double karst_sweep_seconds_by_levels(const karst_machine *machine, const karst_sweep_work *w)
 {
-  return (double)karst_sweep_bytes(w->block_rows, w->block_size, w->blocks) /
-             karst_machine_sweep_bandwidth(machine, w->block_size) +
+  return karst_sweep_moved(w, w->blocks) / karst_machine_sweep_bandwidth(machine, w->block_size) +
          machine->level_step * w->steps + 2 * machine->outer_step;
 }
 
 static inline double karst_sweep_seconds_by_tiles(const karst_machine *machine, const karst_sweep_work *w)
 {
-  const double moved =
-      (double)karst_sweep_bytes(w->block_rows, w->block_size, w->tile_blocks) / machine->tile_bandwidth;
+  const double moved = karst_sweep_moved(w, w->tile_blocks) / machine->tile_bandwidth;
   const double waves = w->occupied / machine->tile_memory;
   return w->chain + (moved > waves ? moved : waves);
 }

@@ -157,7 +157,7 @@ static karst_status predict_seconds(karst_context *context, const karst_order_sy
 {
   const double rounds = count_rounds(system->block_rows, L, system->block_size, c);
   karst_sweep_work work = {
-      system->block_rows, system->block_size, L->entries, 2 * rounds * (double)cost->levels, 0, 0, 0};
+      system->block_rows, system->block_size, L->entries, 2 * rounds * (double)cost->levels, 0, 0, 0, false};
   cost->bytes = karst_sweep_bytes(work.block_rows, work.block_size, work.blocks);
   cost->seconds_steps = machine->level_step * work.steps;
   cost->seconds_bytes = karst_sweep_seconds_by_levels(machine, &work) - cost->seconds_steps;

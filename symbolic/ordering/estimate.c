@@ -111,7 +111,7 @@ static void compare_orders(const karst_ordering_pattern *pattern, int64_t blocks
   const karst_index n = pattern->block_rows;
   const int b = pattern->matrix ? pattern->matrix->block_size : 1;
   const double most = (double)karst_tile_set_size(pattern, machine->host);
-  karst_sweep_work work = {n, b, blocks, 2 * outlook->levels, blocks, 0, 0};
+  karst_sweep_work work = {n, b, blocks, 2 * outlook->levels, blocks, 0, 0, false};
   outlook->bytes = (double)karst_sweep_bytes(n, b, blocks);
   outlook->natural = karst_sweep_seconds_by_levels(machine, &work);
   work.steps = 2 * levels;

@@ -150,14 +150,16 @@ static void test_tiles_against_levels(void)
     const bool share = karst_tile_rows_are_long(of[i].rows, of[i].neighbours);
     const double chain = karst_tile_seconds(gpu, of[i].b, share, of[i].steps, of[i].rounds) +
                          (double)(of[i].tiles_of_chain - 1) * gpu->outer_step;
-    const karst_sweep_work work = {of[i].rows, of[i].b, of[i].neighbours, of[i].levels, of[i].padded, chain, 0};
+    const karst_sweep_work work = {of[i].rows, of[i].b, of[i].neighbours, of[i].levels, of[i].padded, chain, 0, false};
     tap_ok(karst_ilu_solves_tiles(gpu, KARST_TRISOLVE_AUTO, &work) == of[i].tiles &&
                karst_ilu_solves_tiles(gpu, KARST_TRISOLVE_TILES, &work),
            "%s ms; predicted %.3f and %.3f", of[i].what, 1e3 * karst_sweep_seconds_by_tiles(gpu, &work),
            1e3 * karst_sweep_seconds_by_levels(gpu, &work));
   }
-  karst_sweep_work crowded = {1000000, 1, 6000000, 100, 7000000, 100e-6, 0};
+  karst_sweep_work crowded = {1000000, 1, 6000000, 100, 7000000, 100e-6, 0, false};
   const double free = karst_sweep_seconds_by_tiles(gpu, &crowded);
+  crowded.single = true;
+  tap_ok(karst_sweep_seconds_by_tiles(gpu, &crowded) < free, "factors in float are read faster");
   crowded.occupied = 1e-3 * gpu->tile_memory;
   tap_ok(karst_sweep_seconds_by_tiles(gpu, &crowded) > 1e-3 && free < 0.5e-3,
          "tiles that fill the shared memory wait for each other");
