@@ -54,7 +54,7 @@ static double formula(const double *dense, karst_index n, int b, karst_index i, 
     both += fmax(0, x * y);
     most = fmax(most, fabs(x) + fabs(y));
   }
-  return sqrt(both) + most / 100;
+  return sqrt(both) + (b > 1 ? most / 100 : most / 2);
 }
 
 /* The largest difference of strengths from the formula. */
