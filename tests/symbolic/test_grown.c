@@ -1,6 +1,7 @@
 /* Tiles that grow are the same for any number of threads, also where the rows are cut into parts. They are valid for
  * graphs in pieces, a single row and a dense one. In colours they keep most of the order of the rows, and on a grid in
- * natural order they are boxes. No tile's colour alone could be better. RCM is applied first only if the order is bad. */
+ * natural order they are boxes. No tile's colour alone could be better. RCM is applied first only if the order is
+ * bad. */
 #include "symbolic/ordering/tiles.h"
 #include "tests/support/tilings.h"
 
