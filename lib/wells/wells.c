@@ -84,7 +84,8 @@ static karst_status make_lists(karst_wells *wells, const int *equations, const k
   karst_context *context = wells->context;
   const karst_index perforations = wells->perforations;
   karst_index *begin, **host = (karst_index **)&wells->host, **device = (karst_index **)&wells->device;
-  karst_status status = karst_allocate(context, &wells->host_well, wells->count, sizeof *wells->host_well, what);
+  karst_status status =
+      karst_allocate(context, &wells->host_well, (int64_t)wells->count + 1, sizeof *wells->host_well, what);
   for (int i = 0; i < LISTS && !status; i++)
     status = karst_allocate(context, &host[i], (int64_t)perforations + 1, sizeof *begin, what);
   if (!status) status = karst_allocate_zero(context, &begin, (int64_t)wells->block_rows + 1, sizeof *begin, what);
@@ -97,7 +98,7 @@ static karst_status make_lists(karst_wells *wells, const int *equations, const k
   for (int i = 0; i < LISTS && !status; i++)
     status = backend->place(context, host[i], ((size_t)perforations + 1) * sizeof *begin, what, (void **)&device[i]);
   if (status) return status;
-  const size_t bytes = (size_t)(wells->count > 0 ? wells->count : 1) * sizeof *wells->well;
+  const size_t bytes = ((size_t)wells->count + 1) * sizeof *wells->well;
   return backend->place(context, wells->host_well, bytes, what, (void **)&wells->well);
 }
 

@@ -1,8 +1,11 @@
 /* test_wells_state.c - wells of a solver over its life: shut and singular wells, new values, kept factors, two solvers,
  * the same bits in each run, and what is refused. */
+#include "solver/solver.h"
+#include "tests/support/named_values.h"
 #include "tests/support/random_wells.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
 enum { ROWS = 50, BLOCK = 3, WELLS = 7 };
 
@@ -98,6 +101,49 @@ static void outcomes(karst_context *context)
   check_solution(&p, solver, "repaired values");
   karst_vector_destroy(g);
   karst_solver_destroy(solver);
+  karst_wells_destroy(wells);
+  problem_destroy(&p);
+}
+
+/* The clock by which auto measures stands still, so that only failed solves can change its choice. */
+static double stopped(void) { return 0; }
+
+/* Solves and updates with the preconditioner auto, and with so many steps of wells that cannot be solved in between.
+ * Writes its choice after the last solve. */
+static void choose(const struct problem *p, karst_wells *wells, int bad_steps, char choice[96])
+{
+  karst_solver *solver = solver_from(p->context, PAIRS("precond", "auto", "rtol", "1e-11"));
+  solver->clock = stopped;
+  tap_need(p->context, karst_solver_set_wells(solver, wells), "set wells");
+  tap_need(p->context, karst_solver_setup(solver, p->A), "set-up");
+  check_solution(p, solver, "auto");
+  const double number = w.D[0];
+  for (int step = 0; step <= bad_steps; step++) {
+    w.D[0] = step < bad_steps ? NAN : number;
+    set_values(p, wells, solver);
+    const karst_result result = problem_solve(p, solver);
+    tap_ok((result.reason > 0) == (step == bad_steps), "%s", karst_solver_explain(solver));
+  }
+  snprintf(choice, 96, "%s", tap_solver_text(solver, "auto_choice"));
+  karst_solver_destroy(solver);
+}
+
+/* The preconditioner auto does not blame its choice for wells that cannot be solved; and no wells at all are wells. */
+static void automatic(karst_context *context)
+{
+  karst_wells *wells, *none;
+  struct problem p = make_problem(context, &wells);
+  char choice[96], with_bad_steps[96];
+  choose(&p, wells, 0, choice);
+  choose(&p, wells, 2, with_bad_steps);
+  tap_ok(choice[0] && strcmp(choice, with_bad_steps) == 0, "auto has the same choice: %s, %s", choice, with_bad_steps);
+  tap_need(context, karst_wells_create(context, ROWS, BLOCK, 0, NULL, NULL, NULL, &none), "no wells");
+  tap_need(context, karst_wells_update_values(none, NULL, NULL, NULL), "no values");
+  karst_solver *solver = make_solver(&p, none, "rcm");
+  const karst_result result = problem_solve(&p, solver);
+  tap_ok(result.reason > 0 && tap_residual(p.A, p.b, p.x) <= 1.01e-11 * vector_norm(p.b), "no wells");
+  karst_solver_destroy(solver);
+  karst_wells_destroy(none);
   karst_wells_destroy(wells);
   problem_destroy(&p);
 }
@@ -288,6 +334,7 @@ static void no_reduction(karst_context *context)
 int main(void)
 {
   tap_each_device(outcomes, "outcomes of wells");
+  tap_each_device(automatic, "wells and auto");
   tap_each_device(updates, "new values of wells");
   tap_each_device(together, "two solvers with the same wells");
   threads_together();
