@@ -26,9 +26,9 @@ static karst_status create_chosen(karst_context *context, const karst_options *o
   karst_auto choice;
   karst_options *concrete = NULL;
   karst_methods_read(options, &chosen);
-  if (!karst_auto_is_chosen(context, &chosen)) return make_precond(context, options, A, precond);
-  karst_status status =
-      karst_precond_check_options(context, karst_precond_at(context, (size_t)chosen.precond), options);
+  const struct karst_precond_ops *ops = karst_precond_at(context, (size_t)chosen.precond);
+  if (ops != &karst_precond_auto) return make_precond(context, options, A, precond);
+  karst_status status = karst_precond_check_options(context, ops, options);
   if (!status) status = karst_auto_begin(options, false, A, &choice);
   if (!status) status = karst_auto_options(&choice, context, &concrete);
   if (!status) status = make_precond(context, concrete, A, precond);

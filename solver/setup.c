@@ -299,7 +299,8 @@ static karst_status judge(karst_solver *solver, bool *sound)
                               .krylov = solver->krylov,
                               .setup = solver->time_setup,
                               .update = solver->time_update};
-  const bool measured = automatic->learns && automatic->ladder.climbs;
+  const bool compared = automatic->role != KARST_AUTO_BEST || automatic->ladder.rival >= 0;
+  const bool measured = automatic->learns && automatic->ladder.climbs && compared;
   const karst_status status = measured ? measure_step(solver, &sample.step) : KARST_SUCCESS;
   *sound = !status && karst_auto_judge(automatic, &sample);
   return status;
@@ -373,6 +374,7 @@ static karst_status measure_orders(karst_solver *solver)
   const int before = automatic->at;
   bool sound;
   karst_status status = judge(solver, &sound);
+  if (status == KARST_ERROR_NO_MEMORY) return KARST_SUCCESS; /* for the vectors of a measurement */
   if (status || !karst_auto_challenge(automatic)) return status;
   status = exchange(solver, &sound);
   if (status && karst_auto_retreat(automatic, before, status)) status = KARST_SUCCESS;

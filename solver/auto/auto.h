@@ -1,6 +1,6 @@
-/* auto.h - the preconditioner auto and the ordering auto: candidates that follow from the matrix (rules.c) and from what
- * the caller's options leave open (begin.c), the costs they are expected to have (outlook.c), and the choice among them
- * by what has been measured (trials.c).
+/* auto.h - the preconditioner auto and the ordering auto: candidates that follow from the matrix (rules.c) and from
+ * what the caller's options leave open (begin.c), the costs they are expected to have (outlook.c), and the choice among
+ * them by what has been measured (trials.c) and after failures (failures.c).
  *
  * The candidates are the rungs of a ladder. A rung is a preconditioner with its level and ordering; an upper one costs
  * more to make and to apply, and needs fewer iterations. */
@@ -72,6 +72,7 @@ typedef struct karst_auto_figures {
 typedef struct karst_auto {
   const karst_options *given; /* the caller's options; not owned */
   bool learns;                /* it measures, unless the option auto-learn is no */
+  bool host;                  /* the device is the host */
   bool orders;                /* a solver orders the rows */
   bool fixed;                 /* the preconditioner is given, and only its ordering is chosen */
   karst_auto_ladder ladder;
@@ -110,8 +111,8 @@ typedef struct karst_auto_sample {
                                       * alone */
 } karst_auto_sample;
 
-/* What an update and a solve with a rung have cost, by its last solves; and at best, from what was measured of it and of
- * the best rung; and what making it costs. digits: of the residual. */
+/* What an update and a solve with a rung have cost, by its last solves; and at best, from what was measured of it and
+ * of the best rung; and what making it costs. digits: of the residual. */
 double karst_auto_cost(const karst_auto *choice, int i, double digits);
 double karst_auto_outlook(const karst_auto *choice, int i, double digits);
 double karst_auto_outlook_setup(const karst_auto *choice, int i);

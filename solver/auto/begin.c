@@ -100,6 +100,7 @@ karst_status karst_auto_begin(const karst_options *given, bool orders, const kar
     choice->figures[i] =
         (karst_auto_figures){.setup = NAN, .update = NAN, .iteration = NAN, .iterations = NAN, .patience = 1};
   karst_auto_freedom freedom = find_freedom(given);
+  choice->host = A->context->backend->machine->host;
   freedom.measures = choice->learns;
   if (orders) find_tiles(given, &freedom);
   const karst_status status = choice->fixed

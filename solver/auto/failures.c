@@ -1,7 +1,7 @@
 /* failures.c - see trials.h: the rung that continues after one has failed or was broken off.
  *
- * A stand-in continues within the same solve. It becomes the best rung if it promises to be cheaper, or if the former one
- * had never converged, or fails or is broken off twice in a row: one bad Newton step changes nothing else. */
+ * A stand-in continues within the same solve. It becomes the best rung if it promises to be cheaper, or if the former
+ * one had never converged, or fails or is broken off twice in a row: one bad Newton step changes nothing else. */
 #include "solver/auto/trials.h"
 
 #include <math.h>
@@ -95,8 +95,8 @@ int karst_auto_find_next(const karst_auto *choice)
   return next >= 0 || choice->at == choice->best || choice->figures[choice->best].excluded ? next : choice->best;
 }
 
-/* All rungs have failed with these values, which may be those of one bad Newton step. With other values each may be used
- * again, first the rules' choice. */
+/* All rungs have failed with these values, which may be those of one bad Newton step. With other values each may be
+ * used again, first the rules' choice. */
 static void forgive(karst_auto *choice)
 {
   for (int i = 0; i < choice->ladder.count; i++) choice->figures[i].excluded = false;

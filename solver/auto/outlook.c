@@ -14,6 +14,9 @@ struct ratios {
 /* The iterations with a level of fill over those with the level below. */
 static const double level_least = 0.45, level_most = 0.7;
 
+/* Making tiles takes as long as so many updates. */
+static const double tiles_setup = 40;
+
 /* One iteration of multigrid gains at most a digit. */
 static const double multigrid_least = 1;
 
@@ -37,7 +40,7 @@ static struct ratios find_ratios(const karst_auto *choice, int i)
   case KARST_AUTO_LEVELS:
     return (struct ratios){2 * fill, fill, 1 + 0.4 * (fill - 1), pow(level_least, k), pow(level_most, k)};
   case KARST_AUTO_ABOVE:
-    return (struct ratios){rung->precond->unsymmetric ? 8 : 30, 2.2, 2.4, 0.02, 0.4};
+    return (struct ratios){rung->precond->unsymmetric ? 8 : 30, 2.2, choice->host ? 2.4 : 1.5, 0.02, 0.4};
   default:
     return (struct ratios){1, 1, 1, 1, 1};
   }
@@ -57,6 +60,7 @@ double karst_auto_outlook_setup(const karst_auto *choice, int i)
 {
   const karst_auto_figures *own = &choice->figures[i], *best = &choice->figures[choice->best];
   if (!isnan(own->setup)) return own->setup;
+  if (choice->ladder.rung[i].ordering[0] == 't') return tiles_setup * best->update;
   return best->update * find_ratios(choice, i).setup / find_ratios(choice, choice->best).update;
 }
 

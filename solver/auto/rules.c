@@ -19,8 +19,8 @@
 enum { HIGHEST_LEVEL = 5, LARGE_BLOCK = 4 };
 enum { FEW = 1500, MANY = 8000 }; /* block rows */
 
-/* The block rows from which multigrid may have a trial, and from which it is the first choice: on a GPU; on a CPU if one
- * unknown is a pressure and the tolerance is tight, else trials find it soon enough; and alone on a CPU, where its
+/* The block rows from which multigrid may have a trial, and from which it is the first choice: on a GPU; on a CPU if
+ * one unknown is a pressure and the tolerance is tight, else trials find it soon enough; and alone on a CPU, where its
  * levels take as long to make as several solves. */
 enum { MULTIGRID_TRIED = 1000, FIRST_ON_DEVICE = 20000, FIRST_IN_BLOCKS = 2000 };
 enum { FIRST_ALONE = 3000000, FIRST_ALONE_UNEVEN = 100000 };
@@ -190,13 +190,12 @@ static bool may_have_tiles(const karst_auto_rung *rung)
   return rung->precond == &karst_precond_iluk || rung->precond == &karst_precond_cpr;
 }
 
-/* Adds a copy of the first rung with the other order above it, to be measured. */
-static void add_rival(karst_auto_ladder *ladder, const char *ordering)
+/* Adds a copy of the first rung with the other order above it. */
+static void add_order(karst_auto_ladder *ladder, const char *ordering)
 {
   if (ladder->count == KARST_AUTO_RUNGS) return;
   for (int i = ladder->count++; i > ladder->start; i--) ladder->rung[i] = ladder->rung[i - 1];
-  ladder->rival = ladder->start + 1;
-  ladder->rung[ladder->rival].ordering = ordering;
+  ladder->rung[ladder->start + 1].ordering = ordering;
 }
 
 /* On a GPU, replaces natural order by tiles for the rungs with sweeps if the lowest of them is then predicted to be
@@ -219,8 +218,8 @@ static karst_status choose_tiles(const karst_matrix *A, const karst_machine *mac
   for (int i = lowest; order.tiles && i < ladder->count; i++)
     if (may_have_tiles(&ladder->rung[i])) ladder->rung[i].ordering = "tiles";
   if (freedom->by_tiles) snprintf(ladder->reason, sizeof ladder->reason, "trisolve tiles asks for tiles");
-  if (order.open && freedom->measures && may_have_tiles(&ladder->rung[ladder->start]))
-    add_rival(ladder, order.tiles ? "natural" : "tiles");
+  if (order.open && freedom->measures && ladder->rung[ladder->start].precond == &karst_precond_iluk)
+    add_order(ladder, order.tiles ? "natural" : "tiles");
   return KARST_SUCCESS;
 }
 

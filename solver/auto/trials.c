@@ -1,12 +1,12 @@
-/* trials.c - see auto.h: the choice among the rungs by what they have cost.
+/* trials.c - see trials.h: the choice among the rungs by what they have cost.
  *
  * One rung is the best so far. Each solve with it adds to what every other rung would have saved at best (outlook.c).
- * Once that pays for making the other rung and for making the best one again, the next update makes the other, measures
- * a product and an application, and unless these alone make it too dear, it has a trial of one solve. A trial ends early
- * when it costs more than the best rung. The cheaper of the two is the best from then on. After a trial in vain the rung
- * has to promise twice as much.
+ * Once that pays for making the other rung, a solve with it, and making the best one again, the next update makes the
+ * other and measures a product and an application. Unless these alone make it too dear, it has a trial of two solves,
+ * which ends early when it costs more than the best rung. The cheaper of the two is the best from then on. After a trial
+ * in vain the rung has to promise twice as much.
  *
- *     BEST -- another rung promises enough ------------> TRIAL ---- one solve ----> BEST
+ *     BEST -- another rung promises enough ------------> TRIAL ---- two solves ---> BEST
  *     BEST -- it fails or takes too many iterations ---> STAND_IN -- one solve ---> BEST */
 #include "solver/auto/trials.h"
 
@@ -25,12 +25,13 @@ static const double more_iterations = 1.1;
 /* A solve whose residual has fallen by fewer decimal digits says nothing about the preconditioner. */
 static const double least_digits = 0.3;
 
-/* The best rung is broken off after PATIENCE times its last iterations, or, before it has converged, HOPELESS a digit if
- * multigrid may continue. Neither before LEAST iterations. A solve of a trial may cost most_dear times as much as one with the best rung. */
+/* The best rung is broken off after PATIENCE times its usual iterations, or, before it has converged, after HOPELESS a
+ * digit if multigrid may continue. Neither happens before LEAST iterations. A solve of a trial may cost most_dear times
+ * as much as one with the best rung. */
 enum { PATIENCE = 3, LEAST = 30, HOPELESS = 15, LEAST_TRIAL = 2 };
 static const double most_dear = 1.2;
 
-/* Systems of a sequence differ, so the mean of the last MEAN solves counts, about, and a trial has TRIAL of them, unless
+/* Systems of a sequence differ, so the mean of the last MEAN solves counts, about. A trial has TRIAL of them, unless
  * the first one is too dear. */
 enum { MEAN = 4, TRIAL = 2 };
 static const double too_dear = 1.2;
@@ -70,7 +71,7 @@ static void record(karst_auto *choice, const karst_auto_sample *sample)
     const double needed = iterations / find_digits(sample->krylov->limits);
     if (own->solves < MEAN) own->solves++;
     own->iterations = own->solves > 1 ? own->iterations + (needed - own->iterations) / own->solves : needed;
-  } else if (isnan(own->iteration)) {
+  } else if (isnan(own->iteration) && sample->step > 0) {
     own->iteration = (sample->first->ops->applies_twice ? 2 : 1) * sample->step;
   }
 }
@@ -82,22 +83,14 @@ bool karst_auto_challenge(karst_auto *choice)
   return true;
 }
 
-/* Judges the rival of the first rung by a product and an application. The order of the faster one is that of all rungs
- * that had the first one's order. */
+/* Judges the rival of the first rung by a product and an application. */
 static bool judge_order(karst_auto *choice)
 {
-  karst_auto_ladder *ladder = &choice->ladder;
+  const char *const order = choice->ladder.rung[choice->at].ordering;
   const double own = choice->figures[choice->at].iteration, other = choice->figures[choice->best].iteration;
-  const bool tiles = strcmp(ladder->rung[choice->at].ordering, "tiles") == 0;
-  const bool wins = tiles ? more_iterations * own < gain * other : gain * own < more_iterations * other;
-  const char *const order = ladder->rung[choice->at].ordering, *const former = ladder->rung[choice->best].ordering;
   karst_print(choice->reason, sizeof choice->reason, "measured: an iteration takes %.2g ms in %s order, %.2g ms in %s",
-              1e3 * own, order, 1e3 * other, former);
-  for (int i = 0; wins && i < ladder->count; i++)
-    if (i != choice->best && strcmp(ladder->rung[i].ordering, former) == 0 &&
-        ladder->rung[i].precond->order == ladder->rung[choice->at].precond->order)
-      ladder->rung[i].ordering = order;
-  return wins;
+              1e3 * own, order, 1e3 * other, choice->ladder.rung[choice->best].ordering);
+  return strcmp(order, "tiles") == 0 ? more_iterations * own < gain * other : gain * own < more_iterations * other;
 }
 
 bool karst_auto_judge(karst_auto *choice, const karst_auto_sample *sample)
@@ -190,7 +183,9 @@ static void learn(karst_auto *choice, const karst_auto_sample *sample)
     if (choice->strikes > 1 || cheaper) karst_auto_set_best(choice, choice->at);
   } else if (choice->role == KARST_AUTO_BEST) {
     karst_auto_set_best(choice, choice->best);
-    if (choice->learns && choice->ladder.climbs && !choice->continues) count_savings(choice, digits);
+    const bool warm =
+        choice->figures[choice->at].solves > 1; /* the first solve also loads kernels and touches memory */
+    if (choice->learns && choice->ladder.climbs && !choice->continues && warm) count_savings(choice, digits);
   } else if (choice->learns) {
     compare(choice, digits);
   }

@@ -77,7 +77,7 @@ static const struct option {
     {"cpr-weights", NAME, "auto", 0},
     {"cpr-balance", INTEGER, "0", 0},
     {"cpr-wells", NAME, "rows", 0},
-    {"auto-learn", NAME, "iterations", 0},
+    {"auto-learn", NAME, "time", 0},
 };
 enum {
   OPTIONS = sizeof options_known / sizeof options_known[0],

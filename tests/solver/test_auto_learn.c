@@ -48,7 +48,7 @@ static void test_learning(karst_context *context)
          one.choice[CYCLES - 1]);
   run_cycles(&p, GIVEN({"auto-learn", "no"}), &still);
   tap_ok(still.changes == 0 && strcmp(still.choice[0], one.choice[0]) == 0, "auto-learn no keeps the choice");
-  run_cycles(&p, GIVEN({"level", "1"}), &still);
+  run_cycles(&p, GIVEN({"level", "1"}, {"ordering", "natural"}), &still);
   tap_ok(still.changes == 0, "a given level is not changed");
   problem_destroy(&p);
 }
@@ -257,7 +257,8 @@ static void test_failed_trial(karst_context *context)
     double *value = copy_values(sound, 1, -0.1 / (t + 1));
     if (t == 1) promise_jacobi(solver);
     const karst_reason reason = step(&p, solver, value, choice).reason;
-    tap_ok(reason > 0 && (t > 1 || strstr(choice, "jacobi")), "update %d: %s", t, choice);
+    tap_ok(reason > 0 && (t > 1 || !karst_context_is_host(context) || strstr(choice, "jacobi")), "update %d: %s", t,
+           choice);
     changes += strcmp(choice, last) != 0;
     snprintf(last, sizeof last, "%s", choice);
     free(value);
@@ -281,6 +282,7 @@ static void test_learnt_analysis(karst_context *context)
     tap_need(context, karst_solver_update(one), "update");
   }
   tap_ok(strcmp(choice, same) != 0, "auto changes from %s to %s", choice, same);
+  one->automatic.learns = false; /* the trial goes on as long as it takes */
   tap_need(context, karst_solver_get_analysis(one, &analysis), "analysis");
   const karst_status status = karst_solver_setup_with(other, p.A, analysis);
   tap_ok(status == KARST_SUCCESS && strcmp(text_of(other, "auto_choice", choice), same) == 0,

@@ -25,7 +25,7 @@ static void begin(karst_auto *choice, int start)
   static const struct karst_precond_ops jacobi = {.name = "jacobi", .automatic = KARST_AUTO_BELOW},
                                         iluk = {.name = "iluk", .automatic = KARST_AUTO_LEVELS},
                                         cpr = {.name = "cpr", .automatic = KARST_AUTO_ABOVE, .unsymmetric = true};
-  *choice = (karst_auto){.learns = true, .due = true, .proven = -1, .at = start, .best = start};
+  *choice = (karst_auto){.learns = true, .host = true, .due = true, .proven = -1, .at = start, .best = start};
   choice->ladder = (karst_auto_ladder){
       .rung = {{&jacobi, "natural", -1}, {&iluk, "natural", 0}, {&iluk, "natural", 1}, {&cpr, "natural", -1}},
       .count = RUNGS,
