@@ -94,10 +94,12 @@ static karst_status make_by_graph(const karst_ordering_pattern *pattern, const k
   return status;
 }
 
-/* Makes and sorts tiles that grow. */
-static karst_status order_grown(const karst_ordering_pattern *pattern, karst_index most, karst_index *permutation,
-                                karst_tiling *tiling)
+/* Makes and sorts tiles that grow. Fill makes them no smaller, for small ones lose iterations. */
+static karst_status order_grown(const karst_ordering_pattern *pattern, karst_index *permutation, karst_tiling *tiling)
 {
+  karst_ordering_pattern unfilled = *pattern;
+  unfilled.distance = 1;
+  const karst_index most = karst_tile_set_size(&unfilled, karst_context_is_host(pattern->context));
   karst_ground ground;
   karst_tile_set set = {0};
   karst_status status = karst_ground_choose(pattern, &ground);
@@ -158,7 +160,7 @@ karst_status karst_order_tiles(const karst_ordering_pattern *pattern, karst_inde
   karst_grid grid;
   int stencil;
   const bool grown = pattern->settings.tile_shape == KARST_TILES_GROWN;
-  if (grown || !karst_tiles_find_grid(pattern, &grid, &stencil)) return order_grown(pattern, most, permutation, tiling);
+  if (grown || !karst_tiles_find_grid(pattern, &grid, &stencil)) return order_grown(pattern, permutation, tiling);
   if (stencil) return order_boxes(pattern, &grid, (karst_stencil)stencil, most, permutation, tiling);
   if (!is_grid_usable(pattern, &grid)) {
     karst_ordering_pattern without = *pattern;
