@@ -17,9 +17,7 @@
 
 #include <string.h>
 
-/* The first cycle has MORE colours than are needed. Each further one of TRIALS is an eighth longer, up to half as many
- * colours again and MORE. */
-enum { MORE = 2, TRIALS = 4 };
+enum { MORE = 2 }; /* colours of a cycle beyond those that are needed */
 
 static const char what[] = "the colours of an ordering";
 
@@ -217,21 +215,16 @@ static bool colour_in_cycle(const karst_graph *graph, karst_index colours, karst
 karst_status karst_graph_colour_in_cycle(karst_context *context, const karst_graph *graph, karst_index least,
                                          karst_index *colour, karst_index *colours)
 {
-  const karst_index n = graph->vertices, fitting = n / least, most = *colours + *colours / 2 + MORE;
-  const karst_index last = fitting < *colours ? *colours : fitting < most ? fitting : most;
-  karst_index cycle = *colours + MORE < last ? *colours + MORE : last;
+  const karst_index n = graph->vertices, cycle = *colours + (n / least >= *colours + MORE ? MORE : 0);
   karst_index *used = NULL, *level = NULL;
   karst_status status;
   if (*colours < 2) return KARST_SUCCESS;
-  if ((status = karst_allocate(context, &used, last, sizeof *used, what)) ||
+  if ((status = karst_allocate(context, &used, cycle, sizeof *used, what)) ||
       (status = karst_allocate(context, &level, n, sizeof *level, what)))
     goto finish;
-  *colours = cycle;
-  for (int trial = 0; trial < TRIALS && cycle <= last; trial++, cycle += 1 + cycle / 8) {
-    if (!colour_in_cycle(graph, cycle, used, level)) continue;
+  if (colour_in_cycle(graph, cycle, used, level)) {
     for (karst_index v = 0; v < n; v++) colour[v] = level[v] % cycle;
     *colours = cycle;
-    break;
   }
 
 finish:

@@ -40,10 +40,9 @@ karst_status karst_graph_of_groups(karst_context *context, const karst_graph *gr
 karst_status karst_graph_colour(karst_context *context, const karst_graph *graph, karst_index *colour,
                                 karst_index *colours);
 
-/* Gives the vertices of a coloured graph other colours, up to half as many more if at least least vertices for each
- * remain. A vertex gets a colour behind those of its neighbours before it, in a cycle of the colours, so that most
- * neighbours have colours in the order of their numbers. If these do not suffice, vertices keep their colours, and only
- * *colours is that of the shortest cycle. */
+/* Gives the vertices of a coloured graph other colours, two more if at least least vertices for each remain. A vertex
+ * gets a colour behind those of its neighbours before it, in a cycle of the colours, so that most neighbours have
+ * colours in the order of their numbers. Keeps the colours if these do not suffice. */
 karst_status karst_graph_colour_in_cycle(karst_context *context, const karst_graph *graph, karst_index least,
                                          karst_index *colour, karst_index *colours);
 
