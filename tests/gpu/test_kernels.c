@@ -42,6 +42,8 @@ static const struct systems all[] = {
     {"trisolve", "arrow:400", 1, 3, 1, "trisolve=dataflow"},
     {"trisolve", "dense:100", 1, 2, 1, "trisolve=dataflow"},
     {"trisolve", "convdiff:5x4x3", 33, 33, 1, "trisolve=dataflow"},
+    {"trisolve", "convdiff:5x4x3", 1, 5, 2, "factor-precision=float trisolve=dataflow"},
+    {"trisolve", "arrow:400", 1, 5, 2, "factor-precision=float trisolve=dataflow"},
 
     {"tiles", "convdiff:8x7x6", 1, 8, 1, "ordering=tiles trisolve=tiles"},
     {"tiles", "poisson3d:12x13x11", 1, 1, 1, "ordering=tiles trisolve=tiles level=1"},
@@ -49,6 +51,7 @@ static const struct systems all[] = {
     {"tiles", "convdiff:8x7x6", 3, 3, 1, "ordering=tiles trisolve=tiles modified=1"},
     {"tiles", "convdiff:8x7x6", 3, 3, 1, "ordering=tiles trisolve=tiles tile-shape=grown"},
     {"tiles", "convdiff:8x7x6", 1, 3, 1, "ordering=tiles trisolve=tiles precond=dilu"},
+    {"tiles", "convdiff:8x7x6", 1, 4, 1, "ordering=tiles trisolve=tiles factor-precision=float"},
     {"tiles", "arrow:400", 1, 1, 1, "ordering=tiles trisolve=tiles"},
 
     {"dilu", "convdiff:5x4x3", 1, 10, 1, "precond=dilu"},
