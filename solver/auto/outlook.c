@@ -40,7 +40,7 @@ static struct ratios find_ratios(const karst_auto *choice, int i)
   case KARST_AUTO_LEVELS:
     return (struct ratios){2 * fill, fill, 1 + 0.4 * (fill - 1), pow(level_least, k), pow(level_most, k)};
   case KARST_AUTO_ABOVE:
-    return (struct ratios){rung->precond->unsymmetric ? 8 : 30, 2.2, choice->host ? 2.4 : 1.5, 0.02, 0.4};
+    return (struct ratios){rung->precond->unsymmetric ? 6 : 30, 2.2, choice->host ? 2.4 : 1.5, 0.02, 0.4};
   default:
     return (struct ratios){1, 1, 1, 1, 1};
   }

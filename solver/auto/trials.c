@@ -3,8 +3,8 @@
  * One rung is the best so far. Each solve with it adds to what every other rung would have saved at best (outlook.c).
  * Once that pays for making the other rung, a solve with it, and making the best one again, the next update makes the
  * other and measures a product and an application. Unless these alone make it too dear, it has a trial of two solves,
- * which ends early when it costs more than the best rung. The cheaper of the two is the best from then on. After a trial
- * in vain the rung has to promise twice as much.
+ * which ends early when it costs more than the best rung. The cheaper of the two is then the best. After a trial in vain
+ * the rung has to promise twice as much.
  *
  *     BEST -- another rung promises enough ------------> TRIAL ---- two solves ---> BEST
  *     BEST -- it fails or takes too many iterations ---> STAND_IN -- one solve ---> BEST */
@@ -183,8 +183,7 @@ static void learn(karst_auto *choice, const karst_auto_sample *sample)
     if (choice->strikes > 1 || cheaper) karst_auto_set_best(choice, choice->at);
   } else if (choice->role == KARST_AUTO_BEST) {
     karst_auto_set_best(choice, choice->best);
-    const bool warm =
-        choice->figures[choice->at].solves > 1; /* the first solve also loads kernels and touches memory */
+    const bool warm = choice->host || choice->figures[choice->at].solves > 1; /* the first loads a GPU's kernels */
     if (choice->learns && choice->ladder.climbs && !choice->continues && warm) count_savings(choice, digits);
   } else if (choice->learns) {
     compare(choice, digits);

@@ -1,5 +1,5 @@
 /* test_auto_trials.c - the choice of auto by what it has measured, in sequences whose costs are made up: with no matrix
- * and no clock. Over a sequence it costs at most 1.3 times as much as the best fixed choice. */
+ * and no clock. Over a sequence it costs at most 1.4 times as much as the best fixed choice. */
 #include "tests/support/tap.h"
 
 #include "solver/auto/auto.h"
@@ -190,7 +190,7 @@ static void test_sequences(void)
       }
       begin(&choice, start);
       const double cost = run(w, &choice, difficulty);
-      tap_ok(cost <= 1.3 * best, "%s, from rung %d: %.2f of the cost of rung %d, the best; ends with rung %d", w->name,
+      tap_ok(cost <= 1.4 * best, "%s, from rung %d: %.2f of the cost of rung %d, the best; ends with rung %d", w->name,
              start, cost / best, fixed, choice.best);
     }
   }
