@@ -2,28 +2,31 @@
 #include "cpu/wells/wells_cpu.h"
 #include "lib/backend/dense.h"
 
-/* What the entries of a well are: largest 0 if they all are 0, and not finite if one is not. */
-static double find_largest(int64_t count, const double *value)
+/* Returns whether numbers are finite. *couples becomes true if one of them is not 0. */
+static bool are_finite(int64_t count, const double *value, bool *couples)
 {
-  double largest = 0;
-  for (int64_t v = 0; v < count; v++)
-    if (!(fabs(value[v]) <= largest)) largest = fabs(value[v]);
-  return largest;
+  bool finite = true;
+  for (int64_t v = 0; v < count; v++) {
+    finite = finite && fabs(value[v]) <= DBL_MAX;
+    *couples = *couples || value[v] != 0;
+  }
+  return finite;
 }
 
 static karst_reason invert(const karst_wells *wells, const karst_well *well)
 {
   const int n = well->equations;
   const int64_t entries = (int64_t)well->count * wells->block_size * n, square = karst_block_offset(n, 1);
-  const double coupling = find_largest(entries, wells->B + well->entry) + find_largest(entries, wells->C + well->entry);
+  const double *D = wells->D + well->square;
   double *inverse = wells->inverse + well->square, work[2 * n];
   int pivot[n];
-  karst_reason reason = coupling <= DBL_MAX ? karst_block_inverse(n, wells->D + well->square, wells->D + well->square,
-                                                                  inverse, work, pivot)
-                                            : KARST_NOT_FINITE;
+  bool couples = false;
+  const bool B = are_finite(entries, wells->B + well->entry, &couples);
+  const bool C = are_finite(entries, wells->C + well->entry, &couples);
+  const karst_reason reason = B && C ? karst_block_inverse(n, D, D, inverse, work, pivot) : KARST_NOT_FINITE;
   if (reason != KARST_SOUND)
     for (int64_t v = 0; v < square; v++) inverse[v] = 0;
-  return reason == KARST_SINGULAR_BLOCK && coupling == 0 ? KARST_SOUND : reason;
+  return reason == KARST_SINGULAR_BLOCK && !couples ? KARST_SOUND : reason;
 }
 
 karst_status karst_wells_factor_cpu(karst_context *context, karst_wells *wells)

@@ -97,6 +97,10 @@ static void outcomes(karst_context *context)
   const karst_reason infinite = karst_wells_outcome(wells, &bad);
   tap_ok(infinite == KARST_NOT_FINITE && bad == 5, "an infinity in C: well %lld", (long long)bad);
   w.C[entries - 1] = 0;
+  w.B[well_entry(&w, 5, w.start[5])] = NAN; /* zeros follow */
+  set_values(&p, wells, solver);
+  tap_ok(karst_wells_outcome(wells, &bad) == KARST_NOT_FINITE && bad == 5, "a NaN in B: well %lld", (long long)bad);
+  w.B[well_entry(&w, 5, w.start[5])] = 0;
   set_values(&p, wells, solver);
   check_solution(&p, solver, "repaired values");
   karst_vector_destroy(g);
