@@ -14,6 +14,8 @@
 #include "precond/cpr_wells.h"
 #include "precond/stages.h"
 
+#include <stdio.h>
+
 enum { AUTO = 0, BALANCE = 20, UNKNOWNS = 16 /* that cpr-pressure has numbers for */ };
 
 /* A wrong pressure unknown costs iterations silently. On ten systems of simulators the right one had couplings of 0.6
@@ -234,10 +236,13 @@ static karst_status make_pressure_matrix(karst_precond *p, struct state *state)
   return KARST_SUCCESS;
 }
 
-/* A row of the pressure system that belongs to a well is no block row of the matrix. */
-static void forget_well(karst_precond *p)
+/* A row of the pressure system that belongs to a well is no block row of the matrix, so the explanation names it. */
+static void name_well(karst_precond *p)
 {
-  if (p->block_row >= p->A->block_rows) p->block_row = -1;
+  if (p->block_row < p->A->block_rows) return;
+  snprintf(p->explanation, sizeof p->explanation, "in the row of well %lld of the pressure system",
+           (long long)(p->block_row - p->A->block_rows));
+  p->block_row = -1;
 }
 
 static karst_status choose(karst_precond *p)
@@ -248,7 +253,7 @@ static karst_status choose(karst_precond *p)
   state->fresh = true;
   if (status || p->reason != KARST_SOUND) return status;
   status = karst_stages_choose(p, state->stage);
-  forget_well(p);
+  name_well(p);
   return status;
 }
 
@@ -274,7 +279,7 @@ static karst_status update(karst_precond *p)
   state->fresh = false;
   if (!status && p->reason == KARST_SOUND) status = report(p, state);
   if (!status && p->reason == KARST_SOUND) status = karst_stages_update(p, state->stage);
-  forget_well(p);
+  name_well(p);
   count(p);
   return status;
 }

@@ -69,12 +69,16 @@ static void explain(karst_solver *solver, const karst_result *result, const kars
     snprintf(text, size, "not solved: %s of well %lld %s", solver->wells->reason == KARST_NOT_FINITE ? "a value" : "D",
              (long long)solver->wells->bad,
              solver->wells->reason == KARST_NOT_FINITE ? "is not finite" : "is singular");
+  else if (result->reason == KARST_SINGULAR_BLOCK && row < 0)
+    snprintf(text, size, "not solved: a pivot block is singular");
   else if (result->reason == KARST_SINGULAR_BLOCK)
     snprintf(text, size, "not solved: the pivot block of block row %lld is singular", row);
   else if (result->reason == KARST_NOT_FINITE && row >= 0)
     snprintf(text, size, "not solved: a NaN or an infinity was first seen in %s, block row %lld", fault->what, row);
   else if (result->reason == KARST_NOT_FINITE)
     snprintf(text, size, "not solved: a NaN or an infinity was first seen in %s", fault->what);
+  else if (!factored && result->reason == KARST_OUT_OF_RANGE && row < 0)
+    snprintf(text, size, "not solved: float cannot hold the factors");
   else if (!factored && result->reason == KARST_OUT_OF_RANGE)
     snprintf(text, size, "not solved: float cannot hold the factors of block row %lld", row);
   else if (result->reason == KARST_OUT_OF_RANGE)

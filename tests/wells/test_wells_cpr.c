@@ -52,8 +52,32 @@ static void iterations(karst_context *context)
   problem_destroy(&p);
 }
 
+/* One cell and one well whose row of the pressure system is singular: [1 1; 1 1]. It is no block row of the matrix. */
+static void singular(karst_context *context)
+{
+  static const karst_index start[] = {0, 1}, cell[] = {0};
+  const double identity[] = {1, 0, 0, 1}, B[] = {1, 0}, D[] = {1};
+  const int one = 1;
+  struct problem p = problem_of(context, matrix_of(context, 1, 2, start, cell, identity), tap_seed());
+  karst_wells *wells;
+  tap_need(context, karst_wells_create(context, 1, 2, 1, &one, start, cell, &wells), "wells");
+  tap_need(context, karst_wells_update_values(wells, B, B, D), "values");
+  karst_solver *solver =
+      solver_from(context, PAIRS("precond", "cpr", "cpr-pressure", "0", "cpr-weights", "quasi-impes", "first", "iluk"));
+  tap_need(context, karst_solver_set_wells(solver, wells), "set wells");
+  tap_need(context, karst_solver_setup(solver, p.A), "set-up");
+  const karst_result result = solved(solver, p.b, p.x);
+  tap_ok(result.reason == KARST_SINGULAR_BLOCK && result.block_row == -1 &&
+             strstr(karst_solver_explain(solver), "singular: in the row of well 0 of the pressure system"),
+         "%s", karst_solver_explain(solver));
+  karst_solver_destroy(solver);
+  karst_wells_destroy(wells);
+  problem_destroy(&p);
+}
+
 int main(void)
 {
   tap_each_device(iterations, "cpr with wells");
+  tap_each_device(singular, "a singular row of a well");
   return tap_done();
 }
