@@ -367,7 +367,7 @@ static karst_status set_up_choice(karst_solver *solver, const karst_matrix *A, c
   return set_up(solver, A, analysis);
 }
 
-/* Measures the order that may be faster than the one that set-up has taken. */
+/* Measures the order that may be faster than the one that set-up has taken. After a failure the solver is not set up. */
 static karst_status measure_orders(karst_solver *solver)
 {
   karst_auto *automatic = &solver->automatic;
@@ -375,10 +375,14 @@ static karst_status measure_orders(karst_solver *solver)
   bool sound;
   karst_status status = judge(solver, &sound);
   if (status == KARST_ERROR_NO_MEMORY) return KARST_SUCCESS; /* for the vectors of a measurement */
-  if (status || !karst_auto_challenge(automatic)) return status;
-  status = exchange(solver, &sound);
-  if (status && karst_auto_retreat(automatic, before, status)) status = KARST_SUCCESS;
-  return status ? status : karst_auto_report(automatic, solver->precond);
+  if (!status && !karst_auto_challenge(automatic)) return KARST_SUCCESS;
+  if (!status) {
+    status = exchange(solver, &sound);
+    if (status && karst_auto_retreat(automatic, before, status)) status = KARST_SUCCESS;
+  }
+  if (!status) status = karst_auto_report(automatic, solver->precond);
+  if (status) karst_setup_clear(solver);
+  return status;
 }
 
 karst_status karst_setup_all(karst_solver *solver, const karst_matrix *A)
