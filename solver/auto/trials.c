@@ -26,15 +26,13 @@ static const double more_iterations = 1.1;
 static const double least_digits = 0.3;
 
 /* The best rung is broken off after PATIENCE times its usual iterations, or, before it has converged, after HOPELESS a
- * digit if multigrid may continue. Neither happens before LEAST iterations. A solve of a trial may cost most_dear times
- * as much as one with the best rung. */
+ * digit if multigrid may continue. Neither happens before LEAST iterations. */
 enum { PATIENCE = 3, LEAST = 30, HOPELESS = 15, LEAST_TRIAL = 2 };
-static const double most_dear = 1.2;
 
-/* Systems of a sequence differ, so the mean of the last MEAN solves counts, about. A trial has TRIAL of them, unless
- * the first one is too dear. */
+/* Systems of a sequence differ, so the mean of the last MEAN solves counts, about. A trial has TRIAL of them, and ends
+ * early in one that costs more than most_dear times as much as with the best rung. */
 enum { MEAN = 4, TRIAL = 2 };
-static const double too_dear = 1.2;
+static const double most_dear = 1.2;
 
 /* What was measured of other rungs fades with each solve. */
 static const double fade = 0.98;
@@ -153,7 +151,7 @@ static void compare(karst_auto *choice, double digits)
 {
   const double ratio = karst_auto_cost(choice, choice->at, digits) / karst_auto_cost(choice, choice->best, digits);
   char text[KARST_AUTO_WORDS];
-  choice->served = choice->solves == TRIAL || ratio > too_dear;
+  choice->served = choice->solves == TRIAL || ratio > most_dear;
   if (choice->served && ratio < gain) {
     karst_print(choice->reason, sizeof choice->reason, "measured: it costs %.2f of %s", ratio,
                 karst_auto_describe(choice, choice->best, text));
