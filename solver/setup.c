@@ -367,7 +367,7 @@ static karst_status set_up_choice(karst_solver *solver, const karst_matrix *A, c
   return set_up(solver, A, analysis);
 }
 
-/* Measures the order that may be faster than the one that set-up has taken. After a failure the solver is not set up. */
+/* Measures the order that may be faster than the one that set-up has taken. After a failure nothing is set up. */
 static karst_status measure_orders(karst_solver *solver)
 {
   karst_auto *automatic = &solver->automatic;

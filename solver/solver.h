@@ -16,10 +16,9 @@ struct karst_solver {
   karst_options *given;   /* the caller's, if they choose the preconditioner or the ordering auto; else NULL */
   karst_auto automatic;   /* if given is not NULL */
   double (*clock)(void);  /* in seconds, by which auto measures; tests may replace it */
-  double time_setup,
-      time_update;      /* by that clock: of the last set-up without its update, and of the last update; NaN: the
-                                   * two were one */
-  karst_methods chosen; /* by options; the choices replace auto */
+  double time_setup;      /* by that clock, of the last set-up without its update */
+  double time_update;     /* of the last update; NaN: it was part of the set-up */
+  karst_methods chosen;   /* by options; the choices replace auto */
   karst_krylov_limits limits;
   const karst_wells *wells; /* the caller's, beside the matrix; not owned; NULL: there are none */
   karst_system system;

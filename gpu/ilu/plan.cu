@@ -113,7 +113,8 @@ karst_status lay_out(karst_context *context, const karst_ilu_levels_cuda *levels
   return status;
 }
 
-/* Makes the values, all 0 (padding stays so), also in float if sweeps in slices read them so, and the vector, absent. */
+/* Makes the values, all 0 (padding stays so), and room for them in float if sweeps in slices read that, and the vector,
+ * absent. */
 karst_status make_values(karst_context *context, bool single, karst_ilu *ilu, karst_triangle *t)
 {
   cudaStream_t stream = karst_cuda_of(context)->stream;

@@ -79,8 +79,8 @@ struct karst_fgbilu_kernels {
    * releases what it took; plan_destroy also accepts a factorization that is zero. */
   karst_status (*plan)(karst_context *context, karst_fgbilu *fgbilu);
   void (*plan_destroy)(karst_context *context, karst_fgbilu *fgbilu);
-  /* remainder[i] = the sum of the absolute values of the entries of block row i without a place, and couplings[i] = that
-   * of all its entries outside the diagonal block; [rows] each, device memory. */
+  /* remainder[i] = the sum of the absolute values of the entries of block row i without a place, and couplings[i] =
+   * that of all its entries outside the diagonal block; [rows] each, device memory. */
   void (*measure)(karst_context *context, const karst_matrix *A, const karst_fgbilu_analysis *analysis,
                   double *remainder, double *couplings);
   /* Computes the diagonal blocks D of M = (D + E) D^-1 (D + F). Waits for the device. The outcome has the block row of

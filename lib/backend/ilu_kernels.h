@@ -89,10 +89,10 @@ struct karst_ilu_kernels {
    * plan_destroy also accepts a factorization that is zero. */
   karst_status (*plan)(karst_context *context, const karst_ilu_analysis *analysis, int trisolve_sweeps, karst_ilu *ilu);
   void (*plan_destroy)(karst_context *context, karst_ilu *ilu);
-  /* Computes block ILU on the pattern of ilu, which contains A's. The reason is KARST_OUT_OF_RANGE for a row whose
-   * factors float cannot hold. shift > 0 replaces a singular pivot block by the
+  /* Computes block ILU on the pattern of ilu, which contains A's. shift > 0 replaces a singular pivot block by the
    * identity times shift times the largest entry of its row, or of A if that row is zero. modified, the option's R,
-   * adds R times the products outside the pattern to the diagonal block of their row. Waits for the device. */
+   * adds R times the products outside the pattern to the diagonal block of their row. The reason is KARST_OUT_OF_RANGE
+   * for a row whose factors float cannot hold. Waits for the device. */
   karst_status (*factor)(karst_context *context, const karst_matrix *A, double shift, double modified, karst_ilu *ilu,
                          karst_factor_outcome *outcome);
   /* Makes the same from an existing factorization, on an analysis with loads set. value [b*b*blocks of A], device

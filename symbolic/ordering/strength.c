@@ -3,7 +3,7 @@
  * Edges, along which tiles grow, have the strength of both couplings that lib/backend/coupling.h defines, relative to
  * the strongest one of their rows. Rows of a reservoir hold each other by their pressures, and an order that keeps
  * these couplings keeps the iterations. Weak couplings count a thirtieth of the strongest: on a corner-point grid the
- * true ratios take a few more iterations, and norms of blocks or today's largest ratio of any unknown twice as many.
+ * true ratios take a few more iterations, and norms of blocks, or the largest ratio of any unknown, twice as many.
  *
  * Along the axes of a grid, where only a few rows are looked at, block A_ij couples as strongly as its most strongly
  * coupled unknown, max_c |A_ij(c,c)| / |A_ii(c,c)|, relative to the strongest coupling of the row. */

@@ -1,5 +1,5 @@
-/* fgbilu refuses patterns with too many couplings off a 7-point grid, rows with too many blocks, styles that the device lacks, and analyses of another grid or
- * style. */
+/* fgbilu refuses patterns with too many couplings off a 7-point grid, rows with too many blocks, styles that the device
+ * lacks, and analyses of another grid or style. */
 #include "lib/backend/backend.h"
 #include "tests/support/fgbilu.h"
 #include "tests/support/problem.h"

@@ -30,7 +30,6 @@ struct lane_place {
   bool active;
 };
 
-/* The lane's neighbours among entries e, e + 1, ...; those from end on are zero. */
 /* The values as doubles. They are converted before the unknowns are waited for. */
 template <int B, typename T> struct converted {
   double value[at_once<B>][B];
@@ -43,6 +42,7 @@ template <int B, typename T> struct converted {
   }
 };
 
+/* The lane's neighbours among entries e, e + 1, ...; those from end on are zero. */
 template <int B, int PARTS, typename T>
 __device__ __forceinline__ void fetch(const karst_triangle &t, int64_t e, int64_t end, const lane_place &at,
                                       chunk<B, T> &next)
