@@ -282,7 +282,7 @@ static karst_status measure_step(karst_solver *solver, double *seconds)
   for (int i = 0; i < 2 && !status; i++) {
     const double begin = solver->clock();
     status = krylov->A.multiply(&krylov->A, x, x + rows);
-    if (!status) status = solver->precond->ops->apply(solver->precond, x + rows, x + 2 * rows);
+    if (!status) status = karst_precond_run_apply(solver->precond, x + rows, x + 2 * rows);
     if (!status) status = karst_context_synchronize(context);
     *seconds = solver->clock() - begin;
   }
