@@ -29,21 +29,16 @@ extern const struct karst_precond_ops karst_precond_auto;
 static const karst_option auto_rows[] = {
     {"auto-learn", KARST_OPTION_NAME, false, offsetof(struct settings, learn), learn_name, 0, "time",
      "whether auto measures its choices: by time, or not at all",
-     "With time, updates and solves are measured, so that runs may differ in their choices and bits. Each solve adds "
-     "to "
-     "what other choices would have saved at best. Once that pays for making another one and for coming back, an "
-     "update "
-     "makes it and measures a product and an application of M. If it can still be cheaper, it has a trial of two "
-     "solves, "
-     "which ends early if it is dearer; the cheaper of both stays. After a trial in vain a choice has to promise twice "
-     "as much. On a GPU set-up measures natural order and tiles. A solve continues with another choice in the same "
-     "call, "
-     "from the best x so far and within the iterations allowed, if it fails, if it is a trial that costs too much, or "
-     "if "
-     "it takes three times the usual iterations. An update that changes the choice orders and analyses again and holds "
+     "With time, updates and solves are measured, so that runs may differ in their choices and bits. Each solve "
+     "adds to what other choices would have saved at best. Once that pays for making another one and for coming "
+     "back, an update makes it and measures a product and an application of M. If it can still be cheaper, it has "
+     "a trial of two solves, which ends early if it is dearer; the cheaper of both stays. After a trial in vain a "
+     "choice has to promise twice as much. With the ordering auto and a given preconditioner a set-up on a GPU "
+     "measures natural order and tiles. A solve continues with another choice in the same call, from the best x "
+     "so far and within the iterations allowed, if it fails, if it is a trial that costs too much, or if it takes "
+     "three times the usual iterations. An update that changes the choice orders and analyses again and holds "
      "both choices meanwhile; if there is no memory for that, the choice stays. With no, nothing is measured: an "
-     "update "
-     "chooses and allocates again only if the values are refused, and goes back after one solve."},
+     "update chooses and allocates again only if the values are refused, and goes back after one solve."},
     {0},
 };
 

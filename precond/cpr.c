@@ -351,8 +351,7 @@ static const karst_option cpr_rows[] = {
      "wells beside the matrix in the pressure system of cpr",
      "rows: a row and a column for each well, for the unknown that couples most with the pressures of its cells, as in "
      "OPM's cprw. none: the pressure system has the cells alone, as in OPM's cpr. The option makes no difference "
-     "without "
-     "wells (karst_solver_set_wells)."},
+     "without wells (karst_solver_set_wells)."},
     {"first", KARST_OPTION_PRECOND, false, FIELD(stage[0]), NULL, 0, "amg",
      "pressure solve of cpr, with options first.amg-cycle and so on",
      "Any preconditioner except auto, also a registered one. It gets the pressure matrix, of one unknown a cell."},

@@ -26,10 +26,8 @@ const karst_option karst_precision_rows[] = {
      "precision of the factors that an application reads",
      "The factorization, vectors and sums are double in any case, so that M^-1 is the same linear operator in each "
      "application. float halves the bytes of values that an application reads. A factor that float cannot hold ends "
-     "the "
-     "solve with the reason KARST_OUT_OF_RANGE and the number of the block row. float is refused for trisolve jacobi "
-     "and "
-     "fgbilu-style sequential, on a GPU also for fgbilu, and for dilu unless it solves by tiles."},
+     "the solve with the reason KARST_OUT_OF_RANGE and the number of the block row. float is refused for trisolve "
+     "jacobi and fgbilu-style sequential, on a GPU also for fgbilu, and for dilu unless it solves by tiles."},
     {0}};
 
 const karst_option karst_level_rows[] = {
