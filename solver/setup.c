@@ -1,4 +1,4 @@
-/* setup.c - see setup.h: the pattern halves, the numeric halves, and the choices of auto. */
+/* setup.c - see setup.h: the pattern halves and the numeric halves. */
 #include "solver/setup.h"
 
 #include "lib/base/clock.h"
@@ -15,8 +15,7 @@ karst_status karst_setup_check(const karst_solver *solver)
   return status ? status : karst_precond_check_options(solver->context, precond, solver->options);
 }
 
-/* Clears the members that set-up sets, without releasing what they point to. */
-static void forget(karst_solver *solver)
+void karst_setup_forget(karst_solver *solver)
 {
   solver->krylov = solver->next = solver->running = NULL;
   solver->reduced = (karst_reduced){0};
@@ -42,7 +41,7 @@ void karst_setup_clear(karst_solver *solver)
   solver->context->backend->release(solver->context, solver->norm2);
   solver->context->backend->release(solver->context, solver->residual);
   solver->context->backend->release(solver->context, solver->size);
-  forget(solver);
+  karst_setup_forget(solver);
 }
 
 /* Sets the operator of the caller's system and returns that of the solver's. The two share what the pattern shows:
@@ -225,8 +224,7 @@ static karst_status take_values(karst_solver *solver)
   return status;
 }
 
-/* The numeric half of set-up. */
-static karst_status factor(karst_solver *solver)
+karst_status karst_setup_factor(karst_solver *solver)
 {
   const karst_precond *precond = solver->precond;
   const double begin = solver->clock();
@@ -245,12 +243,12 @@ static karst_status factor(karst_solver *solver)
   return solver->given ? karst_auto_report(&solver->automatic, solver->precond) : KARST_SUCCESS;
 }
 
-static karst_status make(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
+karst_status karst_setup_make(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
   const double begin = solver->clock();
   karst_status status = make_system(solver, A, analysis);
   if (!status) status = make_krylov(solver);
-  if (!status) status = factor(solver);
+  if (!status) status = karst_setup_factor(solver);
   if (status) {
     karst_setup_clear(solver);
     return status;
@@ -260,180 +258,6 @@ static karst_status make(karst_solver *solver, const karst_matrix *A, const kars
   if (!alone) solver->time_update = NAN; /* it has made structure, too */
   return KARST_SUCCESS;
 }
-
-/* Destroys what was made before, and makes everything for the options. */
-static karst_status set_up(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
-{
-  karst_setup_clear(solver);
-  return make(solver, A, analysis);
-}
-
-/* Measures a product and an application of M, the second time, on a vector of ones. */
-static karst_status measure_step(karst_solver *solver, double *seconds)
-{
-  karst_context *context = solver->context;
-  const karst_krylov *krylov = solver->krylov;
-  const int64_t rows = karst_matrix_rows(solver->system.matrix);
-  double *x = NULL;
-  *seconds = 0;
-  if (karst_solver_is_reduced(solver) || !solver->factored) return KARST_SUCCESS;
-  karst_status status = karst_device_doubles(context, 3 * rows, "a measurement", &x);
-  if (!status) context->backend->fill(context, rows, 1, x);
-  for (int i = 0; i < 2 && !status; i++) {
-    const double begin = solver->clock();
-    status = krylov->A.multiply(&krylov->A, x, x + rows);
-    if (!status) status = karst_precond_run_apply(solver->precond, x + rows, x + 2 * rows);
-    if (!status) status = karst_context_synchronize(context);
-    *seconds = solver->clock() - begin;
-  }
-  context->backend->release(context, x);
-  return status;
-}
-
-/* Lets auto judge what was made. *sound: whether it may be the best. */
-static karst_status judge(karst_solver *solver, bool *sound)
-{
-  karst_auto *automatic = &solver->automatic;
-  karst_auto_sample sample = {.A = solver->system.matrix,
-                              .first = solver->krylov,
-                              .krylov = solver->krylov,
-                              .setup = solver->time_setup,
-                              .update = solver->time_update};
-  const bool compared = automatic->role != KARST_AUTO_BEST || automatic->ladder.rival >= 0;
-  const bool measured = automatic->learns && automatic->ladder.climbs && compared;
-  const karst_status status = measured ? measure_step(solver, &sample.step) : KARST_SUCCESS;
-  *sound = !status && karst_auto_judge(automatic, &sample);
-  return status;
-}
-
-/* Makes everything again for the rung that auto has moved to, unless a measurement shows that it cannot be the best.
- * *other: whether the solver has it; if not, the solver keeps what it had. */
-static karst_status exchange(karst_solver *solver, bool *other)
-{
-  karst_solver before = *solver;
-  *other = false;
-  karst_status status = karst_auto_options(&solver->automatic, solver->context, &solver->options);
-  if (!status) {
-    const karst_matrix *A = before.system.original;
-    forget(solver);
-    karst_methods_read(solver->options, &solver->chosen);
-    status = make(solver, A, NULL);
-    if (!status) status = judge(solver, other);
-    if (*other) {
-      karst_setup_clear(&before);
-      karst_options_destroy(before.options);
-      return KARST_SUCCESS;
-    }
-    karst_setup_clear(solver);
-    karst_options_destroy(solver->options);
-  }
-  before.automatic = solver->automatic;
-  *solver = before;
-  return status;
-}
-
-/* Lets auto begin with its choice for A, or with that of an analysis if it may choose it. */
-static karst_status choose(const karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis,
-                           karst_auto *automatic)
-{
-  const karst_status status = karst_auto_begin(solver->given, true, A, automatic);
-  if (status || !analysis) return status;
-  const karst_methods *made = &analysis->chosen;
-  const karst_auto_rung rung = {karst_precond_at(analysis->context, (size_t)made->precond),
-                                karst_ordering_table[made->ordering]->name, analysis->level};
-  karst_auto_begin_at(automatic, &rung);
-  return KARST_SUCCESS;
-}
-
-/* Sets up with the rung in use, from the analysis if it is not NULL and for this rung. If it is not, or there is no
- * memory for options, the solver is unchanged. */
-static karst_status set_up_choice(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis,
-                                  const karst_auto *automatic)
-{
-  karst_options *options = NULL;
-  karst_methods chosen;
-  karst_status status = karst_auto_options(automatic, solver->context, &options);
-  if (status) return status;
-  karst_methods_read(options, &chosen);
-  if (analysis) status = karst_analysis_check(analysis, A, &chosen, options);
-  if (status) {
-    karst_options_destroy(options);
-    return status;
-  }
-  karst_options_destroy(solver->options);
-  solver->options = options;
-  solver->chosen = chosen;
-  solver->automatic = *automatic;
-  return set_up(solver, A, analysis);
-}
-
-/* Measures the order that may be faster than the one that set-up has taken. After a failure nothing is set up. */
-static karst_status measure_orders(karst_solver *solver)
-{
-  karst_auto *automatic = &solver->automatic;
-  const int before = automatic->at;
-  bool sound;
-  karst_status status = judge(solver, &sound);
-  if (status == KARST_ERROR_NO_MEMORY) return KARST_SUCCESS; /* for the vectors of a measurement */
-  if (!status && !karst_auto_challenge(automatic)) return KARST_SUCCESS;
-  if (!status) {
-    status = exchange(solver, &sound);
-    if (status && karst_auto_retreat(automatic, before, status)) status = KARST_SUCCESS;
-  }
-  if (!status) status = karst_auto_report(automatic, solver->precond);
-  if (status) karst_setup_clear(solver);
-  return status;
-}
-
-karst_status karst_setup_all(karst_solver *solver, const karst_matrix *A)
-{
-  karst_auto automatic;
-  if (!solver->given) return set_up(solver, A, NULL);
-  karst_status status = choose(solver, A, NULL, &automatic);
-  if (status) return status;
-  do status = set_up_choice(solver, A, NULL, &automatic);
-  while (status == KARST_ERROR_MATRIX && karst_auto_refuse(&automatic));
-  return status ? status : measure_orders(solver);
-}
-
-karst_status karst_setup_with(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
-{
-  karst_auto automatic;
-  karst_status status;
-  if (!solver->given) {
-    status = karst_analysis_check(analysis, A, &solver->chosen, solver->options);
-    return status ? status : set_up(solver, A, analysis);
-  }
-  status = choose(solver, A, analysis, &automatic);
-  if (!status) status = set_up_choice(solver, A, analysis, &automatic);
-  return status == KARST_ERROR_MATRIX ? karst_setup_all(solver, A) : status; /* auto chooses for these values */
-}
-
-/* An update with auto, which changes the rung if the last solve or the new values suggest it. A rung that the matrix
- * does not allow, or a trial without enough memory, is skipped. Any other error ends the update, and the next update
- * uses the rung before. */
-static karst_status update_choice(karst_solver *solver)
-{
-  const int before = solver->automatic.at;
-  karst_status status = KARST_SUCCESS;
-  bool other = karst_auto_advance(&solver->automatic);
-  if (!other) {
-    status = factor(solver);
-    other = status == KARST_ERROR_MATRIX && karst_auto_refuse(&solver->automatic);
-    if (!other) return status;
-  }
-  status = exchange(solver, &other);
-  if (status && !karst_auto_retreat(&solver->automatic, before, status)) return status;
-  return other ? KARST_SUCCESS : factor(solver);
-}
-
-karst_status karst_setup_change(karst_solver *solver, int before, bool *other)
-{
-  const karst_status status = exchange(solver, other);
-  return !status || karst_auto_retreat(&solver->automatic, before, status) ? KARST_SUCCESS : status;
-}
-
-karst_status karst_setup_update(karst_solver *solver) { return solver->given ? update_choice(solver) : factor(solver); }
 
 karst_status karst_setup_keep(karst_solver *solver)
 {

@@ -31,4 +31,11 @@ karst_status karst_setup_set_operator(karst_solver *solver, karst_multiply_funct
 /* Releases what set-up has made: the state after create. */
 void karst_setup_clear(karst_solver *solver);
 
+/* The parts of a set-up for the options in use: makes everything, in a solver that has nothing; takes the values and
+ * factors them; clears the members that set-up sets, without releasing what they point to. If making fails, the solver
+ * is not set up. */
+karst_status karst_setup_make(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis);
+karst_status karst_setup_factor(karst_solver *solver);
+void karst_setup_forget(karst_solver *solver);
+
 #endif
