@@ -54,10 +54,9 @@ const struct karst_precond_ops karst_precond_auto = {
         "the number of block rows, the solver, whether the rows are a diffusion on a grid of two dimensions, and "
         "whether one unknown of each block is a pressure, which cpr needs. "
         "Options that are given are kept: an ordering other than natural rules out rrb, scale rules out rrb, amg and "
-        "cpr, and level, trisolve, trisolve-sweeps, shift or modified leave only iluk. It cannot be used inside "
-        "another preconditioner; "
-        "karst_precond_create chooses once, without an ordering. auto_choice and auto_reason in the report say what "
-        "was chosen and why: given as options, auto_choice fixes the choice.",
+        "cpr, and level, trisolve, trisolve-sweeps, shift, modified or factor-precision leave only iluk. It cannot be "
+        "used inside another preconditioner; karst_precond_create chooses once, without an ordering. auto_choice "
+        "and auto_reason in the report say what was chosen and why: given as options, auto_choice fixes the choice.",
     .options = rows,
     .settings = sizeof(struct settings),
     .setup = setup,
