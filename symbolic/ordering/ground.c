@@ -7,24 +7,9 @@
  * corner-point grid, and takes twice the iterations there. */
 #include "config.h"
 
-#include "lib/base/spread.h"
 #include "symbolic/ordering/tiles.h"
 
 static const char what[] = "the order inside tiles";
-
-double karst_order_reach(karst_index rows, const karst_index *row_start, const karst_index *column)
-{
-  enum { LOOKED_AT = 16384 };
-  const karst_index count = rows < LOOKED_AT ? rows : LOOKED_AT;
-  double sum = 0, entries = 0;
-  for (karst_index s = 0; s < count; s++) {
-    const karst_index i = karst_spread_row(rows, LOOKED_AT, s);
-    for (karst_index k = row_start[i]; k < row_start[i + 1]; k++)
-      sum += (double)(column[k] < i ? i - column[k] : column[k] - i);
-    entries += (double)(row_start[i + 1] - row_start[i]);
-  }
-  return entries > 0 ? sum / entries : 0;
-}
 
 void karst_ground_destroy(karst_ground *ground)
 {

@@ -17,6 +17,7 @@
  * so large that their ends matter little. */
 #include "config.h"
 
+#include "lib/base/spread.h"
 #include "lib/base/threads.h"
 #include "symbolic/ordering/tiles.h"
 
@@ -27,6 +28,20 @@ enum { FREE = -1, HUB = -2 }; /* in the place of a row's tile */
 static const char what[] = "the tiles of an ordering";
 /* A row with so much of the strongest coupling is taken into the tile even if it is not ready. */
 static const float much = 0.7f;
+
+double karst_order_reach(karst_index rows, const karst_index *row_start, const karst_index *column)
+{
+  enum { LOOKED_AT = 16384 };
+  const karst_index count = rows < LOOKED_AT ? rows : LOOKED_AT;
+  double sum = 0, entries = 0;
+  for (karst_index s = 0; s < count; s++) {
+    const karst_index i = karst_spread_row(rows, LOOKED_AT, s);
+    for (karst_index k = row_start[i]; k < row_start[i + 1]; k++)
+      sum += (double)(column[k] < i ? i - column[k] : column[k] - i);
+    entries += (double)(row_start[i + 1] - row_start[i]);
+  }
+  return entries > 0 ? sum / entries : 0;
+}
 
 /* Arrays over all rows; each part uses its own places. */
 struct field {
