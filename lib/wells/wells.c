@@ -202,8 +202,8 @@ karst_status karst_wells_recover(karst_wells *wells, const karst_vector *g, cons
   karst_status status = g ? check_vector(wells, g, wells->unknowns, "g") : KARST_SUCCESS;
   if (!status) status = check_vector(wells, x, (int64_t)wells->block_rows * wells->block_size, "x");
   if (!status) status = check_vector(wells, w, wells->unknowns, "w");
-  if (!status && g && karst_vectors_overlap(g, w))
-    status = karst_fail(wells->context, KARST_ERROR_ARGUMENT, "the vectors g and w overlap in memory");
+  if (!status && ((g && karst_vectors_overlap(g, w)) || karst_vectors_overlap(x, w)))
+    status = karst_fail(wells->context, KARST_ERROR_ARGUMENT, "the vector w overlaps g or x in memory");
   if (status) return status;
   const karst_wells_view view = karst_wells_view_of(wells, wells->space);
   wells->context->backend->wells->solve(wells->context, &view, -1, g ? g->values : NULL, x->values, w->values);

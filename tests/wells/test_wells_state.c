@@ -279,6 +279,12 @@ static void refused_wells(karst_context *context)
   check_error(context, karst_wells_eliminate(wells, small, x), KARST_ERROR_ARGUMENT, "vector g of the wells");
   check_error(context, karst_wells_recover(wells, NULL, small, small), KARST_ERROR_ARGUMENT, "vector x of the wells");
   check_error(context, karst_wells_recover(wells, NULL, x, x), KARST_ERROR_ARGUMENT, "vector w of the wells");
+  karst_vector *part, *g = vector_of(context, 3, 0);
+  tap_need(context, karst_vector_wrap(context, 3, karst_vector_values(x), &part), "part of x");
+  check_error(context, karst_wells_recover(wells, NULL, x, part), KARST_ERROR_ARGUMENT, "w overlaps g or x");
+  check_error(context, karst_wells_recover(wells, g, x, g), KARST_ERROR_ARGUMENT, "w overlaps g or x");
+  karst_vector_destroy(part);
+  karst_vector_destroy(g);
   karst_vector_destroy(small);
   karst_vector_destroy(x);
   karst_wells_destroy(wells);
