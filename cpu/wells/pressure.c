@@ -1,7 +1,6 @@
 /* pressure.c - the rows and columns of wells in the pressure matrix of CPR on the CPU (lib/backend/wells_kernels.h). */
 #include "cpu/wells/wells_cpu.h"
 
-#include <float.h>
 #include <math.h>
 
 /* P of perforation p and unknown q of its well. */
@@ -38,7 +37,7 @@ static double choose(const karst_wells_view *view, const karst_cpr *cpr, const k
       P += fabs(couple_cell(view, cpr, well, p, q));
       G += fabs(couple_well(view, cpr, well, p, q));
     }
-    if (!(P * G > largest && P / G <= DBL_MAX)) continue;
+    if (!(P * G > largest && P <= KARST_WELLS_LARGEST_SCALE * G && G <= KARST_WELLS_LARGEST_SCALE * P)) continue;
     largest = P * G;
     scale = P / G;
     *unknown = q;

@@ -58,7 +58,7 @@ __device__ void choose(const karst_wells_task &task, const sources &from, const 
   *scale = 0;
   for (int q = 0; q < n; q++) {
     const double P = sum[2 * q], G = sum[2 * q + 1];
-    if (!(P * G > largest && P / G <= DBL_MAX)) continue;
+    if (!(P * G > largest && P <= KARST_WELLS_LARGEST_SCALE * G && G <= KARST_WELLS_LARGEST_SCALE * P)) continue;
     largest = P * G;
     *scale = P / G;
     *unknown = q;

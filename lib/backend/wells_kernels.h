@@ -14,6 +14,10 @@ typedef struct karst_wells_entries {
   karst_index *own;     /* [wells] the number of the well's diagonal entry */
 } karst_wells_entries;
 
+/* The largest scale of a well's row in a pressure matrix, and 1 over the smallest. Quasi-IMPES weights make the rows of
+ * cells 1 on the diagonal, and beside a scale out of these bounds the values of float would not hold them. */
+#define KARST_WELLS_LARGEST_SCALE 1e30
+
 struct karst_wells_kernels {
   /* Inverts the blocks of D with pivoting, and sets wells->reason and ->bad. A well whose B and C are zero takes no
    * part, so its D may be singular. Waits for the device. */
@@ -29,7 +33,8 @@ struct karst_wells_kernels {
   /* Computes the wells' entries of the pressure matrix of CPR, value: in the rows of cells P = w_i^T C^T, w_i the
    * weights of the cell, and in the row of the well s G and, on the diagonal, s, with G = D^-1 B E. Of the n unknowns
    * of a well the row stands for the one with the largest |P| |G|, sums over its perforations, and s = |P| / |G|; if
-   * that is 0, the well's row is that of the identity and nothing couples with it. */
+   * that product is 0, or no unknown has a scale within bounds, the well's row is that of the identity and nothing
+   * couples with it. */
   void (*pressure)(karst_context *context, const karst_wells_view *view, const karst_cpr *cpr,
                    const karst_wells_entries *entries, double *value);
 };
