@@ -39,7 +39,7 @@ KARST_INLINE void load_rows(int b, const double *A, const double *value, karst_i
   for (karst_index i = first; i < last; i++) {
     const int64_t lower = ilu->lower_start[i + 1] - ilu->lower_start[i];
     const double *entry = value + ((int64_t)ilu->lower_start[i] + i + ilu->upper_start[i]) * bb;
-    double *to = ilu->lower + ilu->lower_start[i] * bb, *inverse = ilu->inverse_diagonal + i * bb;
+    double *to = ilu->single ? NULL : ilu->lower + ilu->lower_start[i] * bb, *inverse = ilu->inverse_diagonal + i * bb;
     double not_finite = 0; /* stays 0 unless an entry is NaN or infinite */
     for (int64_t v = 0; v < lower * bb; v++) not_finite += entry[v] * 0;
     for (int64_t v = 0; v < lower * bb && !ilu->single; v++) to[v] = entry[v];
