@@ -220,7 +220,7 @@ static void *solve_in_thread(void *user)
   struct work *work = user;
   karst_vector *x = NULL;
   karst_solver *solver = NULL;
-  karst_result result;
+  karst_result result = {.reason = KARST_SOUND};
   karst_status status = karst_solver_create(work->context, NULL, &solver);
   if (!status) status = karst_vector_create(work->context, ROWS * BLOCK, &x);
   if (!status) status = karst_solver_set_wells(solver, work->wells);
