@@ -127,7 +127,7 @@ karst_status karst_cpr_wells_make(const karst_matrix *A, const karst_wells_view 
   karst_context *context = A->context;
   struct pattern p = {.A = A, .view = view};
   int64_t rows;
-  *wells = (karst_cpr_wells){NULL};
+  *wells = (karst_cpr_wells){0};
   karst_status status = karst_matrix_fetch_pattern(A);
   if (!status) status = allocate(&p, &rows);
   if (!status) {
