@@ -8,6 +8,9 @@ namespace
 
 enum { THREADS = 128, WARPS = THREADS / 32 };
 
+/* The length of a vector of n elements in shared memory: even, for the compiler loads elements in pairs. */
+__host__ __device__ inline int padded(int n) { return n + n % 2; }
+
 /* The sum over lanes of equation e of B x, or |B| |x|, in the first lane. */
 template <bool SIZE>
 __device__ __forceinline__ double multiply_row(const karst_wells_task &task, const karst_well &well, int unknown, int e,
@@ -59,7 +62,7 @@ __global__ void __launch_bounds__(THREADS) size_wells(karst_wells_task task, con
   extern __shared__ double s[];
   const karst_well well = task.well[blockIdx.x];
   const int n = well.equations;
-  double *t = s + n, *u = t + n;
+  double *t = s + padded(n), *u = t + padded(n);
   for (int e = (int)threadIdx.x / 32; e < n; e += WARPS) {
     const double sum = multiply_row<true>(task, well, -1, e, x);
     if (threadIdx.x % 32 == 0) s[e] = sum;
@@ -99,7 +102,7 @@ void karst_wells_solve_cuda(karst_context *context, const karst_wells_view *view
                             const double *x, double *w)
 {
   const karst_cuda *cuda = karst_cuda_of(context);
-  const size_t shared = (size_t)view->wells->most_equations * sizeof(double);
+  const size_t shared = (size_t)padded(view->wells->most_equations) * sizeof(double);
   if (view->wells->count > 0)
     karst_cuda_launch_with(cuda, cuda->launch_early, solve, (unsigned)view->wells->count, THREADS, shared,
                            karst_wells_task_of(view), unknown, g, x, w);
@@ -120,8 +123,8 @@ void karst_wells_add_size_cuda(karst_context *context, const karst_wells_view *v
   const karst_wells *wells = view->wells;
   const int b = wells->block_size;
   if (wells->cells == 0) return;
-  size_wells<<<(unsigned)wells->count, THREADS, 3 * (size_t)wells->most_equations * sizeof(double), cuda->stream>>>(
-      karst_wells_task_of(view), x, view->space);
+  const size_t shared = 3 * (size_t)padded(wells->most_equations) * sizeof(double);
+  size_wells<<<(unsigned)wells->count, THREADS, shared, cuda->stream>>>(karst_wells_task_of(view), x, view->space);
   add<true><<<karst_cuda_row_grid(wells->cells, b), karst_cuda_row_threads(b), 0, cuda->stream>>>(
       karst_wells_task_of(view), 1, view->space, size);
 }
