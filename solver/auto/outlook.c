@@ -14,8 +14,8 @@ struct ratios {
 /* The iterations with a level of fill over those with the level below. */
 static const double level_least = 0.45, level_most = 0.7;
 
-/* Making tiles takes as long as so many updates. */
-static const double tiles_setup = 40;
+/* A set-up with tiles takes so many times as long. */
+static const double tiles_setup = 10;
 
 /* One iteration of multigrid gains at most a digit. */
 static const double multigrid_least = 1;
@@ -32,15 +32,17 @@ static struct ratios find_ratios(const karst_auto *choice, int i)
 {
   const karst_auto_rung *rung = &choice->ladder.rung[i];
   const double k = rung->level > 0 ? rung->level : 0, fill = pow(choice->ladder.growth, k);
+  const bool alone = !rung->precond->unsymmetric; /* multigrid is not a stage of cpr */
   switch (rung->precond->automatic) {
   case KARST_AUTO_BELOW:
     return (struct ratios){0.5, 0.1, 0.6, 3, 5};
   case KARST_AUTO_LEVEL_0:
     return (struct ratios){1, 0.6, 1, 1, 1.2};
   case KARST_AUTO_LEVELS:
-    return (struct ratios){2 * fill, fill, 1 + 0.4 * (fill - 1), pow(level_least, k), pow(level_most, k)};
+    return (struct ratios){pow(fill, 1.5), fill, 1 + 0.4 * (fill - 1), pow(level_least, k), pow(level_most, k)};
   case KARST_AUTO_ABOVE:
-    return (struct ratios){rung->precond->unsymmetric ? 6 : 30, 2.2, choice->host ? 2.4 : 1.5, 0.02, 0.4};
+    return choice->host ? (struct ratios){alone ? 30 : 5, 2.2, 2.4, 0.02, 0.4}
+                        : (struct ratios){alone ? 30 : 2.5, 2.2, 1.5, 0.02, 0.4};
   default:
     return (struct ratios){1, 1, 1, 1, 1};
   }
@@ -56,12 +58,18 @@ static double find_least(const karst_auto *choice, int i, int j)
   return i == j ? 1 : own->ordering[0] == 't' ? 0.95 : 0.4;
 }
 
+/* Returns the cost of a set-up over that of ILU(0) in natural order. */
+static double find_setup(const karst_auto *choice, int i)
+{
+  return find_ratios(choice, i).setup * (choice->ladder.rung[i].ordering[0] == 't' ? tiles_setup : 1);
+}
+
 double karst_auto_outlook_setup(const karst_auto *choice, int i)
 {
   const karst_auto_figures *own = &choice->figures[i], *best = &choice->figures[choice->best];
-  if (!isnan(own->setup)) return own->setup;
-  if (choice->ladder.rung[i].ordering[0] == 't') return tiles_setup * best->update;
-  return best->update * find_ratios(choice, i).setup / find_ratios(choice, choice->best).update;
+  const double with_analysis = best->update / find_ratios(choice, choice->best).update; /* no set-up was measured */
+  const double first = isnan(best->setup) ? with_analysis : best->setup / find_setup(choice, choice->best);
+  return isnan(own->setup) ? first * find_setup(choice, i) : own->setup;
 }
 
 /* Returns the cost of an update and n iterations of rung i. */
