@@ -37,11 +37,8 @@ static karst_status measure_step(karst_solver *solver, double *seconds)
 static karst_status judge(karst_solver *solver, bool *sound)
 {
   karst_auto *automatic = &solver->automatic;
-  karst_auto_sample sample = {.A = solver->system.matrix,
-                              .first = solver->krylov,
-                              .krylov = solver->krylov,
-                              .setup = solver->time_setup,
-                              .update = solver->time_update};
+  karst_auto_sample sample = {
+      .first = solver->krylov, .krylov = solver->krylov, .setup = solver->time_setup, .update = solver->time_update};
   const bool compared = automatic->role != KARST_AUTO_BEST || automatic->ladder.rival >= 0;
   const bool measured = automatic->learns && automatic->ladder.climbs && compared;
   const karst_status status = measured ? measure_step(solver, &sample.step) : KARST_SUCCESS;

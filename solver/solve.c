@@ -192,8 +192,7 @@ static karst_status solve(karst_solver *solver, const double *b, double *x, kars
 
 static karst_auto_sample sample_of(const karst_solver *solver, const karst_result *result, double seconds)
 {
-  return (karst_auto_sample){.A = solver->system.matrix,
-                             .first = solver->krylov,
+  return (karst_auto_sample){.first = solver->krylov,
                              .krylov = solver->running,
                              .result = result,
                              .update = solver->time_update,

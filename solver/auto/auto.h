@@ -104,7 +104,6 @@ int karst_auto_report_order(const karst_auto *choice, size_t i, karst_value *val
 
 /* A set-up, update or solve with the rung in use. */
 typedef struct karst_auto_sample {
-  const karst_matrix *A;              /* the driver's matrix, ordered and scaled */
   const karst_krylov *first, *krylov; /* the driver that begins, by which iterations are priced; the one that ends */
   const karst_result *result;
   double setup, update, step, solve; /* seconds; step: of a product and an application of M; update: NaN if it was not
