@@ -39,7 +39,7 @@ static karst_status judge(karst_solver *solver, bool *sound)
   karst_auto *automatic = &solver->automatic;
   karst_auto_sample sample = {
       .first = solver->krylov, .krylov = solver->krylov, .setup = solver->time_setup, .update = solver->time_update};
-  const bool compared = automatic->role != KARST_AUTO_BEST || automatic->ladder.rival >= 0;
+  const bool compared = automatic->role != KARST_AUTO_BEST || automatic->fixed;
   const bool measured = automatic->learns && automatic->ladder.climbs && compared;
   const karst_status status = measured ? measure_step(solver, &sample.step) : KARST_SUCCESS;
   *sound = !status && karst_auto_judge(automatic, &sample);

@@ -22,7 +22,6 @@ typedef struct karst_auto_rung {
 typedef struct karst_auto_ladder {
   karst_auto_rung rung[KARST_AUTO_RUNGS];
   int count, start; /* number of rungs; the rung that the rules choose */
-  int rival;        /* the rung that differs from start in its ordering alone, to be measured at set-up; or -1 */
   bool climbs;      /* rungs may have trials; if not, others than the first are used only after a failure */
   double growth;    /* the entries of ILU(1) over those of the matrix */
   char reason[KARST_REPORT_TEXT];
@@ -43,7 +42,6 @@ typedef struct karst_auto_freedom {
   bool by_tiles;   /* the options ask for sweeps by tiles */
   bool level_sets; /* sweeps go by level sets even in tiles */
   int tile_size;   /* the option tile-size; 0: the ordering chooses */
-  bool measures;   /* both orders may be measured */
 } karst_auto_freedom;
 
 /* Makes the ladder for A on a machine. */
@@ -117,7 +115,7 @@ double karst_auto_outlook(const karst_auto *choice, int i, double digits);
 double karst_auto_outlook_setup(const karst_auto *choice, int i);
 bool karst_auto_is_multigrid(const karst_auto_rung *rung);
 
-/* After set-up: moves to the rival of the rung in use, to be measured. Returns whether there is one. */
+/* After set-up: moves to the other order, to be measured, if auto chooses the order alone. Returns whether it has. */
 bool karst_auto_challenge(karst_auto *choice);
 /* Takes note of what a set-up has cost, and of a product and an application. Returns whether the rung in use can be the
  * best one; if not, the choice has moved back to that. */

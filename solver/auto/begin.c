@@ -77,12 +77,11 @@ static karst_status make_orders(const karst_options *given, const karst_matrix *
   const struct karst_precond_ops *ops = karst_precond_at(A->context, (size_t)chosen.precond);
   const karst_status status = karst_order_choose(given, A, ops, chosen.of_ordering.tile_size, &order);
   if (status) return status;
-  *ladder = (karst_auto_ladder){.count = 1, .rival = -1, .growth = 1};
+  *ladder = (karst_auto_ladder){.count = 1, .growth = 1};
   ladder->rung[0] = (karst_auto_rung){ops, order.tiles ? "tiles" : "natural", -1};
   if (order.open && measures) {
     ladder->climbs = true;
-    ladder->rival = ladder->count++;
-    ladder->rung[1] = (karst_auto_rung){ops, order.tiles ? "natural" : "tiles", -1};
+    ladder->rung[ladder->count++] = (karst_auto_rung){ops, order.tiles ? "natural" : "tiles", -1};
   }
   memcpy(ladder->reason, order.reason, sizeof ladder->reason);
   return KARST_SUCCESS;
@@ -101,10 +100,9 @@ karst_status karst_auto_begin(const karst_options *given, bool orders, const kar
         (karst_auto_figures){.setup = NAN, .update = NAN, .iteration = NAN, .iterations = NAN, .patience = 1};
   karst_auto_freedom freedom = find_freedom(given);
   choice->host = A->context->backend->machine->host;
-  freedom.measures = choice->learns;
   if (orders) find_tiles(given, &freedom);
   const karst_status status = choice->fixed
-                                  ? make_orders(given, A, freedom.measures, &choice->ladder)
+                                  ? make_orders(given, A, choice->learns, &choice->ladder)
                                   : karst_auto_rules(A, A->context->backend->machine, &freedom, &choice->ladder);
   choice->at = choice->best = choice->ladder.start;
   memcpy(choice->reason, choice->ladder.reason, sizeof choice->reason);
@@ -193,7 +191,6 @@ bool karst_auto_begin_at(karst_auto *choice, const karst_auto_rung *rung)
     return false;
   if (choice->fixed || own.precond->automatic != KARST_AUTO_LEVELS || !freedom.level) own.level = -1;
   if (choice->fixed) ladder->count = 1;
-  ladder->rival = -1;
   while (i < ladder->count && (ladder->rung[i].precond != own.precond || ladder->rung[i].level != own.level)) i++;
   if (!choice->fixed && i < ladder->count && i == ladder->start && strcmp(ladder->rung[i].ordering, own.ordering) == 0)
     return true;

@@ -83,12 +83,10 @@ static void exclude(karst_auto *choice, int i)
 int karst_auto_find_next(const karst_auto *choice)
 {
   const karst_auto_ladder *ladder = &choice->ladder;
-  const karst_auto_rung *best = &ladder->rung[choice->best];
   int next = -1;
   if (choice->proven >= 0 && choice->proven != choice->at) return choice->proven;
   for (int i = 0; i < ladder->count; i++) {
-    const bool other = ladder->rung[i].precond != best->precond || ladder->rung[i].level != best->level;
-    if (choice->figures[i].excluded || i == choice->at || !other) continue;
+    if (choice->figures[i].excluded || i == choice->at) continue;
     if (karst_auto_is_multigrid(&ladder->rung[i])) return i;
     if (i < choice->best || next < choice->best) next = i;
   }

@@ -190,14 +190,6 @@ static bool may_have_tiles(const karst_auto_rung *rung)
   return rung->precond == &karst_precond_iluk || rung->precond == &karst_precond_cpr;
 }
 
-/* Adds a copy of the first rung with the other order above it. */
-static void add_order(karst_auto_ladder *ladder, const char *ordering)
-{
-  if (ladder->count == KARST_AUTO_RUNGS) return;
-  for (int i = ladder->count++; i > ladder->start; i--) ladder->rung[i] = ladder->rung[i - 1];
-  ladder->rung[ladder->start + 1].ordering = ordering;
-}
-
 /* On a GPU, replaces natural order by tiles for the rungs with sweeps if the lowest of them is then predicted to be
  * faster; higher levels have still more level sets. */
 static karst_status choose_tiles(const karst_matrix *A, const karst_machine *machine, const karst_auto_freedom *freedom,
@@ -218,8 +210,6 @@ static karst_status choose_tiles(const karst_matrix *A, const karst_machine *mac
   for (int i = lowest; order.tiles && i < ladder->count; i++)
     if (may_have_tiles(&ladder->rung[i])) ladder->rung[i].ordering = "tiles";
   if (freedom->by_tiles) snprintf(ladder->reason, sizeof ladder->reason, "trisolve tiles asks for tiles");
-  if (order.open && freedom->measures && ladder->rung[ladder->start].precond == &karst_precond_iluk)
-    add_order(ladder, order.tiles ? "natural" : "tiles");
   return KARST_SUCCESS;
 }
 
@@ -227,7 +217,7 @@ karst_status karst_auto_rules(const karst_matrix *A, const karst_machine *machin
                               karst_auto_ladder *ladder)
 {
   struct subject s = {.A = A, .freedom = freedom};
-  *ladder = (karst_auto_ladder){.rival = -1};
+  *ladder = (karst_auto_ladder){.count = 0};
   const karst_status status = karst_auto_look_at(A, &s.look);
   if (status) return status;
   ladder->growth = s.look.growth;

@@ -76,12 +76,12 @@ static void record(karst_auto *choice, const karst_auto_sample *sample)
 
 bool karst_auto_challenge(karst_auto *choice)
 {
-  if (choice->ladder.rival < 0 || choice->at != choice->ladder.start) return false;
-  karst_auto_move(choice, choice->ladder.rival, KARST_AUTO_TRIAL);
+  if (!choice->fixed || choice->ladder.count < 2) return false;
+  karst_auto_move(choice, 1, KARST_AUTO_TRIAL);
   return true;
 }
 
-/* Judges the rival of the first rung by a product and an application. */
+/* Judges the other order by a product and an application. */
 static bool judge_order(karst_auto *choice)
 {
   const char *const order = choice->ladder.rung[choice->at].ordering;

@@ -30,7 +30,6 @@ static void begin(karst_auto *choice, int start)
       .rung = {{&jacobi, "natural", -1}, {&iluk, "natural", 0}, {&iluk, "natural", 1}, {&cpr, "natural", -1}},
       .count = RUNGS,
       .start = start,
-      .rival = -1,
       .climbs = true,
       .growth = 1.9};
   for (int i = 0; i < KARST_AUTO_RUNGS; i++)
@@ -128,7 +127,7 @@ static void test_orders(void)
     begin(&choice, 0);
     choice.fixed = true;
     choice.ladder = (karst_auto_ladder){
-        .rung = {{&iluk, "natural", -1}, {&iluk, "tiles", -1}}, .count = 2, .rival = 1, .climbs = true, .growth = 1};
+        .rung = {{&iluk, "natural", -1}, {&iluk, "tiles", -1}}, .count = 2, .climbs = true, .growth = 1};
     karst_auto_sample sample = {.first = &krylov, .krylov = &krylov, .setup = 1, .update = 1, .step = step[0]};
     karst_auto_judge(&choice, &sample);
     sample.step = step[1];
