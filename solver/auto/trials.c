@@ -8,6 +8,7 @@
  *
  *     BEST -- another rung promises enough ------------> TRIAL ---- two solves ---> BEST
  *     BEST -- it fails or takes too many iterations ---> STAND_IN -- one solve ---> BEST */
+#include "solver/auto/order.h"
 #include "solver/auto/trials.h"
 
 #include "lib/base/number.h"
@@ -18,9 +19,6 @@
 
 /* Another rung replaces the best one only if its cost is below this fraction of the best one's. */
 static const double gain = 0.9;
-
-/* The iterations in tiles over those in natural order, as assumed before a solve has shown them. */
-static const double more_iterations = 1.1;
 
 /* A solve whose residual has fallen by fewer decimal digits says nothing about the preconditioner. */
 static const double least_digits = 0.3;
@@ -88,7 +86,8 @@ static bool judge_order(karst_auto *choice)
   const double own = choice->figures[choice->at].iteration, other = choice->figures[choice->best].iteration;
   karst_print(choice->reason, sizeof choice->reason, "measured: an iteration takes %.2g ms in %s order, %.2g ms in %s",
               1e3 * own, order, 1e3 * other, choice->ladder.rung[choice->best].ordering);
-  return strcmp(order, "tiles") == 0 ? more_iterations * own < gain * other : gain * own < more_iterations * other;
+  const double more = KARST_ORDER_MORE_ITERATIONS;
+  return strcmp(order, "tiles") == 0 ? more * own < gain * other : gain * own < more * other;
 }
 
 bool karst_auto_judge(karst_auto *choice, const karst_auto_sample *sample)
