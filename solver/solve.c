@@ -66,9 +66,7 @@ static void explain(karst_solver *solver, const karst_result *result, const kars
                 result->reason == KARST_CONVERGED_MONITOR ? "accepted by the monitor" : "converged", result->iterations,
                 result->iterations == 1 ? "" : "s", result->residual, result->relative_residual);
   else if (!wells_are_sound(solver))
-    snprintf(text, size, "not solved: %s of well %lld %s", solver->wells->reason == KARST_NOT_FINITE ? "a value" : "D",
-             (long long)solver->wells->bad,
-             solver->wells->reason == KARST_NOT_FINITE ? "is not finite" : "is singular");
+    snprintf(text, size, "not solved: %s", solver->wells->explanation);
   else if (result->reason == KARST_SINGULAR_BLOCK && row < 0)
     snprintf(text, size, "not solved: a pivot block is singular");
   else if (result->reason == KARST_SINGULAR_BLOCK)
@@ -114,6 +112,8 @@ static karst_status check_arguments(const karst_solver *solver, const karst_vect
     return karst_fail(solver->context, KARST_ERROR_ARGUMENT,
                       "the solution overlaps the values that the matrix refers to");
   karst_status status = karst_matrix_check_generation(A, solver->generation, "solver");
+  if (!status && !wells_are_sound(solver) && solver->wells->bad < 0)
+    status = karst_fail(solver->context, KARST_ERROR_ARGUMENT, "%s", solver->wells->explanation);
   if (!status && solver->wells && solver->wells->generation != solver->system.wells_generation)
     status = karst_fail(solver->context, KARST_ERROR_ARGUMENT,
                         "the values of the wells were updated, and karst_solver_update was not called");

@@ -29,23 +29,19 @@ static karst_reason invert(const karst_wells *wells, const karst_well *well)
   return reason == KARST_SINGULAR_BLOCK && !couples ? KARST_SOUND : reason;
 }
 
-karst_status karst_wells_factor_cpu(karst_context *context, karst_wells *wells)
+karst_status karst_wells_factor_cpu(karst_context *context, karst_wells *wells, karst_reason *reason, karst_index *bad)
 {
   karst_piece piece = karst_begin(context, KARST_KIND_ONCE, wells->entries + wells->squares);
-  karst_index bad = wells->count;
-  karst_reason reason = KARST_SOUND;
 #pragma omp parallel for num_threads(piece.threads) schedule(static)
   for (karst_index i = 0; i < wells->count; i++) {
     const karst_reason of_well = invert(wells, wells->well + i);
     if (of_well == KARST_SOUND) continue;
 #pragma omp critical(karst_wells_factor)
-    if (i < bad) {
-      bad = i;
-      reason = of_well;
+    if (*reason == KARST_SOUND || i < *bad) {
+      *bad = i;
+      *reason = of_well;
     }
   }
   karst_end(context, &piece);
-  wells->reason = reason;
-  wells->bad = reason == KARST_SOUND ? -1 : bad;
   return KARST_SUCCESS;
 }

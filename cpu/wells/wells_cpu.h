@@ -6,7 +6,7 @@
 #include "lib/backend/wells_kernels.h"
 
 extern const struct karst_wells_kernels karst_wells_kernels_cpu;
-karst_status karst_wells_factor_cpu(karst_context *context, karst_wells *wells);
+karst_status karst_wells_factor_cpu(karst_context *context, karst_wells *wells, karst_reason *reason, karst_index *bad);
 void karst_wells_residual_precise_cpu(karst_context *context, const karst_wells_view *view, const karst_matrix *A,
                                       const double *b, const double *x, double *r);
 void karst_wells_pressure_cpu(karst_context *context, const karst_wells_view *view, const karst_cpr *cpr,

@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
 
 } // namespace
 
-karst_status karst_wells_factor_cuda(karst_context *context, karst_wells *wells)
+karst_status karst_wells_factor_cuda(karst_context *context, karst_wells *wells, karst_reason *reason, karst_index *bad)
 {
   const karst_cuda *cuda = karst_cuda_of(context);
   unsigned long long *first = (unsigned long long *)cuda->partial, found;
@@ -46,8 +46,8 @@ karst_status karst_wells_factor_cuda(karst_context *context, karst_wells *wells)
       wells->block_size, wells->well, wells->B, wells->C, wells->D, wells->inverse, first);
   const karst_status status = karst_cuda_fetch(context, &found, first, sizeof found);
   if (status || found == ~0ULL) return status;
-  wells->bad = (karst_index)(found / 256);
-  wells->reason = static_cast<karst_reason>(-(int)(found % 256));
+  *bad = (karst_index)(found / 256);
+  *reason = static_cast<karst_reason>(-(int)(found % 256));
   return KARST_SUCCESS;
 }
 

@@ -34,7 +34,8 @@ static __device__ __forceinline__ int64_t karst_wells_block(int b, const karst_w
 }
 
 /* factor.cu, product.cu, precise.cu, pressure.cu */
-karst_status karst_wells_factor_cuda(karst_context *context, karst_wells *wells);
+karst_status karst_wells_factor_cuda(karst_context *context, karst_wells *wells, karst_reason *reason,
+                                     karst_index *bad);
 void karst_wells_solve_cuda(karst_context *context, const karst_wells_view *view, int unknown, const double *g,
                             const double *x, double *w);
 void karst_wells_add_cuda(karst_context *context, const karst_wells_view *view, double sign, const double *w,

@@ -19,9 +19,10 @@ typedef struct karst_wells_entries {
 #define KARST_WELLS_LARGEST_SCALE 1e30
 
 struct karst_wells_kernels {
-  /* Inverts the blocks of D with pivoting, and sets wells->reason and ->bad. A well whose B and C are zero takes no
-   * part, so its D may be singular. Waits for the device. */
-  karst_status (*factor)(karst_context *context, karst_wells *wells);
+  /* Inverts the blocks of D with pivoting. If one has no inverse, or a value is not finite, sets *reason and *bad, the
+   * first such well; else leaves them. A well whose B and C are zero takes no part, so its D may be singular. Waits for
+   * the device. */
+  karst_status (*factor)(karst_context *context, karst_wells *wells, karst_reason *reason, karst_index *bad);
   /* w = D^-1 (g - B x). g or x may be NULL for zeros. unknown: as karst_wells_multiply. */
   void (*solve)(karst_context *context, const karst_wells_view *view, int unknown, const double *g, const double *x,
                 double *w);

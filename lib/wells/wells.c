@@ -2,6 +2,7 @@
 #include "lib/backend/wells_kernels.h"
 #include "lib/vector/vector.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const what = "wells";
@@ -135,7 +136,6 @@ karst_status karst_wells_create(karst_context *context, karst_index block_rows, 
   if (status) return status;
   **wells = (karst_wells){.context = context, .block_rows = block_rows, .block_size = block_size, .count = count};
   (*wells)->perforations = perforations;
-  (*wells)->reason = KARST_SOUND;
   (*wells)->bad = -1;
   karst_count_object(context, 1);
   status = make_lists(*wells, equations, perforation_start, cell);
@@ -146,22 +146,42 @@ karst_status karst_wells_create(karst_context *context, karst_index block_rows, 
   return status;
 }
 
+/* bad < 0: no well is to blame. */
+static void set_outcome(karst_wells *wells, karst_reason reason, karst_index bad)
+{
+  char *text = wells->explanation;
+  const size_t size = sizeof wells->explanation;
+  wells->reason = reason;
+  wells->bad = bad;
+  if (reason == KARST_SOUND)
+    *text = '\0';
+  else if (bad < 0)
+    snprintf(text, size, "the wells have no values, because the last karst_wells_update_values failed");
+  else if (reason == KARST_NOT_FINITE)
+    snprintf(text, size, "a value of well %lld is not finite", (long long)bad);
+  else
+    snprintf(text, size, "D of well %lld is singular", (long long)bad);
+}
+
 karst_status karst_wells_update_values(karst_wells *wells, const double *B, const double *C, const double *D)
 {
   if (!wells) return KARST_ERROR_ARGUMENT;
   karst_context *context = wells->context;
   const struct karst_backend *backend = context->backend;
-  if ((wells->entries > 0 && (!B || !C)) || (wells->count > 0 && !D))
-    return karst_missing(context, "an array of values of the wells");
   const size_t entries = (size_t)wells->entries * sizeof *B, squares = (size_t)wells->squares * sizeof *D;
   karst_status status = KARST_SUCCESS;
+  wells->generation++;
+  set_outcome(wells, KARST_NOT_FINITE, -1); /* until the values are complete */
+  if ((entries > 0 && (!B || !C)) || (squares > 0 && !D))
+    return karst_missing(context, "an array of values of the wells");
   if (entries > 0) status = backend->upload(context, wells->B, B, entries);
   if (!status && entries > 0) status = backend->upload(context, wells->C, C, entries);
   if (!status && squares > 0) status = backend->upload(context, wells->D, D, squares);
-  wells->generation++;
-  wells->reason = KARST_SOUND;
-  wells->bad = -1;
-  return status || squares == 0 ? status : backend->wells->factor(context, wells);
+  karst_reason reason = KARST_SOUND;
+  karst_index bad = -1;
+  if (!status && squares > 0) status = backend->wells->factor(context, wells, &reason, &bad);
+  if (!status) set_outcome(wells, reason, bad);
+  return status;
 }
 
 karst_reason karst_wells_outcome(const karst_wells *wells, karst_index *well)
@@ -175,9 +195,7 @@ int64_t karst_wells_unknowns(const karst_wells *wells) { return wells ? wells->u
 /* Refuses a vector of another length or context, and wells with an outcome. */
 static karst_status check_vector(const karst_wells *wells, const karst_vector *vector, int64_t length, const char *name)
 {
-  if (wells->reason != KARST_SOUND)
-    return karst_fail(wells->context, KARST_ERROR_ARGUMENT, "the values of well %lld are %s", (long long)wells->bad,
-                      wells->reason == KARST_NOT_FINITE ? "not finite" : "singular");
+  if (wells->reason != KARST_SOUND) return karst_fail(wells->context, KARST_ERROR_ARGUMENT, "%s", wells->explanation);
   if (vector && vector->context == wells->context && vector->length == length) return KARST_SUCCESS;
   return karst_fail(wells->context, KARST_ERROR_ARGUMENT,
                     "the vector %s of the wells is NULL or does not have %lld scalars", name, (long long)length);

@@ -42,12 +42,13 @@ struct karst_wells {
   karst_index most_in_cell;      /* perforations */
   karst_well *host_well, *well;  /* [count], host and device memory */
   karst_wells_lists host, device;
-  double *B, *C;       /* [entries], device memory as all that follow */
-  double *D, *inverse; /* [squares]; the inverse is 0 for a well with an outcome */
-  double *space;       /* [KARST_WELLS_SPACE unknowns] for calls for the wells alone */
-  karst_reason reason; /* of the last values: KARST_SOUND, _SINGULAR_BLOCK or _NOT_FINITE */
-  karst_index bad;     /* the first well with that outcome, or -1 */
-  int64_t generation;  /* number of updates of the values */
+  double *B, *C;        /* [entries], device memory as all that follow */
+  double *D, *inverse;  /* [squares]; the inverse is 0 for a well with an outcome */
+  double *space;        /* [KARST_WELLS_SPACE unknowns] for calls for the wells alone */
+  karst_reason reason;  /* of the last values: KARST_SOUND, _SINGULAR_BLOCK or _NOT_FINITE */
+  karst_index bad;      /* the first well with that outcome; -1: none, and if not KARST_SOUND, the update failed */
+  char explanation[96]; /* of an outcome, else "" */
+  int64_t generation;   /* number of updates of the values, also of those that failed */
 };
 
 enum { KARST_WELLS_SPACE = 5 };

@@ -1,10 +1,10 @@
 /* test_wells_state.c - wells of a solver over its life: shut and singular wells, new values, kept factors, two solvers,
- * the same bits in each run, and what is refused. */
+ * updates that fail, the same bits in each run, and what is refused. */
+#include "lib/backend/wells_kernels.h"
 #include "solver/solver.h"
 #include "tests/support/named_values.h"
 #include "tests/support/random_wells.h"
 
-#include <pthread.h>
 #include <stdio.h>
 
 enum { ROWS = 50, BLOCK = 3, WELLS = 7 };
@@ -85,7 +85,7 @@ static void outcomes(karst_context *context)
              strstr(karst_solver_explain(solver), "D of well 3 is singular"),
          "%s", karst_solver_explain(solver));
   karst_vector *g = vector_of(context, karst_wells_unknowns(wells), 1);
-  check_error(context, karst_wells_eliminate(wells, g, p.b), KARST_ERROR_ARGUMENT, "values of well 3 are singular");
+  check_error(context, karst_wells_eliminate(wells, g, p.b), KARST_ERROR_ARGUMENT, "D of well 3 is singular");
   for (int e = 0; e < n * n; e++) w.D[of_3 + e] = e / n == e % n;
   set_values(&p, wells, solver);
   const karst_result nan = problem_solve(&p, solver);
@@ -187,6 +187,68 @@ static void updates(karst_context *context)
   problem_destroy(&p);
 }
 
+/* Updates that fail at a given upload, or at the inversion after three of them. */
+static const struct karst_backend *working;
+static int uploads_left;
+
+static karst_status upload_or_fail(karst_context *context, void *device, const void *host, size_t bytes)
+{
+  return uploads_left-- > 0 ? working->upload(context, device, host, bytes)
+                            : karst_fail(context, KARST_ERROR_DEVICE, "no upload");
+}
+
+static karst_status no_factor(karst_context *context, karst_wells *wells, karst_reason *reason, karst_index *bad)
+{
+  (void)wells, (void)reason, (void)bad;
+  return karst_fail(context, KARST_ERROR_DEVICE, "no inversion");
+}
+
+static karst_status fail_update(karst_context *context, karst_wells *wells, int uploads)
+{
+  struct karst_backend backend = *context->backend;
+  struct karst_wells_kernels kernels = *backend.wells;
+  working = context->backend;
+  uploads_left = uploads;
+  backend.upload = upload_or_fail;
+  kernels.factor = no_factor;
+  backend.wells = &kernels;
+  context->backend = &backend;
+  const karst_status status = karst_wells_update_values(wells, w.B, w.C, w.D);
+  context->backend = working;
+  return status;
+}
+
+/* After an update that fails, wherever it does, wells are not sound, and solves refuse them until one succeeds. */
+static void failed_updates(karst_context *context)
+{
+  static const char *const says = "the last karst_wells_update_values failed";
+  enum { UPLOADS = 3 };
+  karst_wells *wells;
+  struct problem p = make_problem(context, &wells);
+  karst_solver *solver = make_solver(&p, wells, "rcm");
+  karst_vector *g = vector_of(context, karst_wells_unknowns(wells), 1);
+  karst_result result;
+  for (int uploads = -1; uploads <= UPLOADS; uploads++) {
+    karst_index bad = 0;
+    const karst_status status =
+        uploads < 0 ? karst_wells_update_values(wells, w.B, NULL, w.D) : fail_update(context, wells, uploads);
+    const karst_reason reason = karst_wells_outcome(wells, &bad);
+    tap_ok(status == (uploads < 0 ? KARST_ERROR_ARGUMENT : KARST_ERROR_DEVICE) && reason == KARST_NOT_FINITE &&
+               bad == -1,
+           "an update that fails after %d uploads: %s", uploads, karst_reason_text(reason));
+    check_error(context, karst_solver_solve(solver, p.b, p.x, &result), KARST_ERROR_ARGUMENT, says);
+    tap_need(context, karst_solver_update(solver), "update");
+    check_error(context, karst_solver_solve(solver, p.b, p.x, &result), KARST_ERROR_ARGUMENT, says);
+    check_error(context, karst_wells_eliminate(wells, g, p.b), KARST_ERROR_ARGUMENT, says);
+    set_values(&p, wells, solver);
+    check_solution(&p, solver, "an update that succeeds");
+  }
+  karst_vector_destroy(g);
+  karst_solver_destroy(solver);
+  karst_wells_destroy(wells);
+  problem_destroy(&p);
+}
+
 /* Two solvers in different orders share wells, and a solve has the same bits each time. */
 static void together(karst_context *context)
 {
@@ -206,58 +268,6 @@ static void together(karst_context *context)
   problem_destroy(&p);
 }
 
-struct work {
-  karst_context *context;
-  const karst_matrix *A;
-  const karst_wells *wells;
-  const karst_vector *b;
-  double x[ROWS * BLOCK];
-  karst_status status;
-};
-
-static void *solve_in_thread(void *user)
-{
-  struct work *work = user;
-  karst_vector *x = NULL;
-  karst_solver *solver = NULL;
-  karst_result result = {.reason = KARST_SOUND};
-  karst_status status = karst_solver_create(work->context, NULL, &solver);
-  if (!status) status = karst_vector_create(work->context, ROWS * BLOCK, &x);
-  if (!status) status = karst_solver_set_wells(solver, work->wells);
-  if (!status) status = karst_solver_setup(solver, work->A);
-  if (!status) status = karst_solver_solve(solver, work->b, x, &result);
-  if (!status) status = karst_vector_get(x, ROWS * BLOCK, work->x);
-  work->status = status ? status : result.reason > 0 ? KARST_SUCCESS : KARST_ERROR_ARGUMENT;
-  karst_vector_destroy(x);
-  karst_solver_destroy(solver);
-  return NULL;
-}
-
-/* Solvers in four threads share a context, a matrix and wells. */
-static void threads_together(void)
-{
-  enum { THREADS = 4 };
-  static struct work work[THREADS];
-  pthread_t thread[THREADS];
-  karst_context *context = tap_context();
-  karst_wells *wells;
-  struct problem p = make_problem(context, &wells);
-  bool same = true;
-  for (int t = 0; t < THREADS; t++) {
-    work[t] = (struct work){.context = context, .A = p.A, .wells = wells, .b = p.b};
-    tap_need(context,
-             pthread_create(&thread[t], NULL, solve_in_thread, &work[t]) ? KARST_ERROR_NO_MEMORY : KARST_SUCCESS,
-             "thread");
-  }
-  for (int t = 0; t < THREADS; t++) pthread_join(thread[t], NULL);
-  for (int t = 0; t < THREADS; t++)
-    same = same && !work[t].status && memcmp(work[t].x, work[0].x, sizeof work[t].x) == 0;
-  tap_ok(same, "four threads with the same wells have the same bits");
-  karst_wells_destroy(wells);
-  problem_destroy(&p);
-  karst_context_destroy(context);
-}
-
 static void refused_wells(karst_context *context)
 {
   const int equations[] = {2, 1}, none[] = {2, 0};
@@ -274,7 +284,6 @@ static void refused_wells(karst_context *context)
   REFUSE("out of range", -1, equations, start, cell);
 #undef REFUSE
   tap_need(context, karst_wells_create(context, 10, 3, 2, equations, start, cell, &wells), "wells");
-  check_error(context, karst_wells_update_values(wells, NULL, NULL, NULL), KARST_ERROR_ARGUMENT, "values of the wells");
   karst_vector *small = vector_of(context, 2, 0), *x = vector_of(context, 30, 0);
   check_error(context, karst_wells_eliminate(wells, small, x), KARST_ERROR_ARGUMENT, "vector g of the wells");
   check_error(context, karst_wells_recover(wells, NULL, small, small), KARST_ERROR_ARGUMENT, "vector x of the wells");
@@ -285,6 +294,7 @@ static void refused_wells(karst_context *context)
   check_error(context, karst_wells_recover(wells, g, x, g), KARST_ERROR_ARGUMENT, "w overlaps g or x");
   karst_vector_destroy(part);
   karst_vector_destroy(g);
+  check_error(context, karst_wells_update_values(wells, NULL, NULL, NULL), KARST_ERROR_ARGUMENT, "values of the wells");
   karst_vector_destroy(small);
   karst_vector_destroy(x);
   karst_wells_destroy(wells);
@@ -346,8 +356,8 @@ int main(void)
   tap_each_device(outcomes, "outcomes of wells");
   tap_each_device(automatic, "wells and auto");
   tap_each_device(updates, "new values of wells");
+  tap_each_device(failed_updates, "updates of wells that fail");
   tap_each_device(together, "two solvers with the same wells");
-  threads_together();
   tap_each_device(refused_wells, "wells that are refused");
   tap_each_device(refused_solvers, "solvers that refuse wells");
   tap_each_device(no_reduction, "wells and exact elimination");

@@ -1,8 +1,10 @@
 /* test_wells_threads.c - wells with so many perforations that threads share them: the product, the rows of the pressure
- * system and the whole solve have the same bits for one thread and for several. */
+ * system and the whole solve have the same bits for one thread and for several. Solvers in four threads share wells. */
 #include "tests/support/random_wells.h"
 
-enum { ROWS = 4000, BLOCK = 3, WELLS = 8, PERFORATIONS = 6000, EQUATIONS = 4 };
+#include <pthread.h>
+
+enum { ROWS = 4000, FEW = 50, BLOCK = 3, WELLS = 8, PERFORATIONS = 6000, EQUATIONS = 4 };
 
 static int equations[WELLS];
 static karst_index start[WELLS + 1], cell[PERFORATIONS];
@@ -47,6 +49,60 @@ static double *solve(int threads, int *iterations)
   return x;
 }
 
+struct work {
+  karst_context *context;
+  const karst_matrix *A;
+  const karst_wells *wells;
+  const karst_vector *b;
+  double x[FEW * BLOCK];
+  karst_status status;
+};
+
+static void *solve_in_thread(void *user)
+{
+  struct work *work = user;
+  karst_vector *x = NULL;
+  karst_solver *solver = NULL;
+  karst_result result = {.reason = KARST_SOUND};
+  karst_status status = karst_solver_create(work->context, NULL, &solver);
+  if (!status) status = karst_vector_create(work->context, FEW * BLOCK, &x);
+  if (!status) status = karst_solver_set_wells(solver, work->wells);
+  if (!status) status = karst_solver_setup(solver, work->A);
+  if (!status) status = karst_solver_solve(solver, work->b, x, &result);
+  if (!status) status = karst_vector_get(x, FEW * BLOCK, work->x);
+  work->status = status ? status : result.reason > 0 ? KARST_SUCCESS : KARST_ERROR_ARGUMENT;
+  karst_vector_destroy(x);
+  karst_solver_destroy(solver);
+  return NULL;
+}
+
+/* Solvers in four threads share a context, a matrix and wells. */
+static void threads_together(void)
+{
+  enum { THREADS = 4 };
+  static struct work work[THREADS];
+  pthread_t thread[THREADS];
+  karst_context *context = tap_context();
+  struct problem p = problem_of(context, tap_random_matrix(context, FEW, BLOCK, 4, 1.2), tap_seed());
+  static struct well_arrays arrays;
+  draw_wells(&arrays, FEW, BLOCK, 7, 0.3);
+  karst_wells *wells = make_wells(context, FEW, &arrays);
+  bool same = true;
+  for (int t = 0; t < THREADS; t++) {
+    work[t] = (struct work){.context = context, .A = p.A, .wells = wells, .b = p.b};
+    tap_need(context,
+             pthread_create(&thread[t], NULL, solve_in_thread, &work[t]) ? KARST_ERROR_NO_MEMORY : KARST_SUCCESS,
+             "thread");
+  }
+  for (int t = 0; t < THREADS; t++) pthread_join(thread[t], NULL);
+  for (int t = 0; t < THREADS; t++)
+    same = same && !work[t].status && memcmp(work[t].x, work[0].x, sizeof work[t].x) == 0;
+  tap_ok(same, "four threads with the same wells have the same bits");
+  karst_wells_destroy(wells);
+  problem_destroy(&p);
+  karst_context_destroy(context);
+}
+
 int main(void)
 {
   int iterations[2] = {0, 0};
@@ -58,5 +114,6 @@ int main(void)
   else
     tap_skip("this build has no threads", "one thread and three");
   free(one), free(several);
+  threads_together();
   return tap_done();
 }
