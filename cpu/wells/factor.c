@@ -2,15 +2,13 @@
 #include "cpu/wells/wells_cpu.h"
 #include "lib/backend/dense.h"
 
-/* Returns whether numbers are finite. *couples becomes true if one of them is not 0. */
-static bool are_finite(int64_t count, const double *value, bool *couples)
+/* *finite becomes false if a number is not, and *couples true if one is not 0. */
+static void look(int64_t count, const double *value, bool *finite, bool *couples)
 {
-  bool finite = true;
   for (int64_t v = 0; v < count; v++) {
-    finite = finite && fabs(value[v]) <= DBL_MAX;
+    *finite = *finite && fabs(value[v]) <= DBL_MAX;
     *couples = *couples || value[v] != 0;
   }
-  return finite;
 }
 
 static karst_reason invert(const karst_wells *wells, const karst_well *well)
@@ -20,13 +18,13 @@ static karst_reason invert(const karst_wells *wells, const karst_well *well)
   const double *D = wells->D + well->square;
   double *inverse = wells->inverse + well->square, work[2 * n];
   int pivot[n];
-  bool couples = false;
-  const bool B = are_finite(entries, wells->B + well->entry, &couples);
-  const bool C = are_finite(entries, wells->C + well->entry, &couples);
-  const karst_reason reason = B && C ? karst_block_inverse(n, D, D, inverse, work, pivot) : KARST_NOT_FINITE;
-  if (reason != KARST_SOUND)
-    for (int64_t v = 0; v < square; v++) inverse[v] = 0;
-  return reason == KARST_SINGULAR_BLOCK && !couples ? KARST_SOUND : reason;
+  bool couples = false, finite = true;
+  look(entries, wells->B + well->entry, &finite, &couples);
+  look(entries, wells->C + well->entry, &finite, &couples);
+  for (int64_t v = 0; v < square; v++) finite = finite && fabs(D[v]) <= DBL_MAX;
+  if (finite && karst_block_inverse(n, D, D, inverse, work, pivot) == KARST_SOUND) return KARST_SOUND;
+  for (int64_t v = 0; v < square; v++) inverse[v] = 0;
+  return !finite ? KARST_NOT_FINITE : couples ? KARST_SINGULAR_BLOCK : KARST_SOUND;
 }
 
 karst_status karst_wells_factor_cpu(karst_context *context, karst_wells *wells, karst_reason *reason, karst_index *bad)

@@ -24,15 +24,18 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
     finite = finite && fabs(B[well.entry + v]) <= DBL_MAX && fabs(C[well.entry + v]) <= DBL_MAX;
     couples = couples || largest != 0;
   }
-  for (int v = t; v < n * n; v += threads) to[v] = from[v];
+  for (int v = t; v < n * n; v += threads) {
+    to[v] = from[v];
+    finite = finite && fabs(from[v]) <= DBL_MAX;
+  }
   finite = __syncthreads_and(finite);
   couples = __syncthreads_or(couples);
-  const karst_reason reason = finite ? karst_cuda_invert(n, to, from, from, shared) : KARST_NOT_FINITE;
+  const bool regular = finite && karst_cuda_invert(n, to, from, from, shared) == KARST_SOUND;
   __syncthreads();
-  if (reason == KARST_SOUND) return;
+  if (regular) return;
   for (int v = t; v < n * n; v += threads) to[v] = 0;
-  if (t == 0 && (couples || reason != KARST_SINGULAR_BLOCK))
-    atomicMin(first, (unsigned long long)((int64_t)blockIdx.x * 256 - reason));
+  const karst_reason reason = finite ? KARST_SINGULAR_BLOCK : KARST_NOT_FINITE;
+  if (t == 0 && (couples || !finite)) atomicMin(first, (unsigned long long)((int64_t)blockIdx.x * 256 - reason));
 }
 
 } // namespace

@@ -160,7 +160,7 @@ static void set_outcome(karst_wells *wells, karst_reason reason, karst_index bad
   else if (reason == KARST_NOT_FINITE)
     snprintf(text, size, "a value of well %lld is not finite", (long long)bad);
   else
-    snprintf(text, size, "D of well %lld is singular", (long long)bad);
+    snprintf(text, size, "D of well %lld is singular, or its inverse overflows", (long long)bad);
 }
 
 karst_status karst_wells_update_values(karst_wells *wells, const double *B, const double *C, const double *D)

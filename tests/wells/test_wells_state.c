@@ -109,6 +109,34 @@ static void outcomes(karst_context *context)
   problem_destroy(&p);
 }
 
+/* A finite D whose inverse overflows is not called not finite, and is no failure if nothing couples with the well. */
+static void inverse_overflows(karst_context *context)
+{
+  static const karst_index start[] = {0, 1, 2, 2}, cell[] = {4, 0};
+  static const int equations[] = {2, 1, 1};
+  const double couples[] = {1, 1, 1}, apart[] = {1, 1, 0}, sound[] = {1, 0, 0, 1, 1, 1e-310};
+  double D[] = {1, 0, 0, 1, 1e-310, 0};
+  karst_wells *wells;
+  karst_index bad = 0;
+  tap_need(context, karst_wells_create(context, 10, 1, 3, equations, start, cell, &wells), "wells");
+  tap_need(context, karst_wells_update_values(wells, couples, apart, D), "values");
+  tap_ok(karst_wells_outcome(wells, &bad) == KARST_SINGULAR_BLOCK && bad == 1, "one equation: well %lld",
+         (long long)bad);
+  karst_vector *g = vector_of(context, 4, 1), *b = vector_of(context, 10, 1);
+  check_error(context, karst_wells_eliminate(wells, g, b), KARST_ERROR_ARGUMENT, "or its inverse overflows");
+  tap_need(context, karst_wells_update_values(wells, apart, apart, D), "values");
+  tap_ok(karst_wells_outcome(wells, &bad) == KARST_SOUND && bad == -1, "shut wells");
+  D[0] = 1e-310;
+  D[4] = 1;
+  tap_need(context, karst_wells_update_values(wells, couples, apart, D), "values");
+  tap_ok(karst_wells_outcome(wells, &bad) == KARST_SINGULAR_BLOCK && bad == 0, "two equations: well %lld",
+         (long long)bad);
+  tap_need(context, karst_wells_update_values(wells, couples, couples, sound), "values");
+  tap_ok(karst_wells_outcome(wells, &bad) == KARST_SOUND && bad == -1, "a well without perforations");
+  karst_vector_destroy(g), karst_vector_destroy(b);
+  karst_wells_destroy(wells);
+}
+
 /* The clock by which auto measures stands still, so that only failed solves can change its choice. */
 static double stopped(void) { return 0; }
 
@@ -354,6 +382,7 @@ static void no_reduction(karst_context *context)
 int main(void)
 {
   tap_each_device(outcomes, "outcomes of wells");
+  tap_each_device(inverse_overflows, "inverses that overflow");
   tap_each_device(automatic, "wells and auto");
   tap_each_device(updates, "new values of wells");
   tap_each_device(failed_updates, "updates of wells that fail");
