@@ -37,8 +37,10 @@ static karst_status make_places(karst_context *context, const karst_matrix *A, c
   for (karst_index i = 0; i < A->block_rows; i++)
     if (A->row_start[i + 1] - A->row_start[i] > KARST_PLACE_NONE)
       return karst_fail(context, KARST_ERROR_MATRIX,
-                        "a block row has %lld blocks; methods on a 7-point grid take rows of up to %d",
-                        (long long)(A->row_start[i + 1] - A->row_start[i]), KARST_PLACE_NONE);
+                        "the block row of cell %lld of the grid has %lld blocks; methods on a 7-point grid take rows "
+                        "of up to %d",
+                        (long long)(grid->cell ? grid->cell[i] : i), (long long)(A->row_start[i + 1] - A->row_start[i]),
+                        KARST_PLACE_NONE);
   karst_piece piece = karst_begin(context, KARST_KIND_ONCE, A->row_start[A->block_rows]);
 #pragma omp parallel num_threads(piece.threads)
   {
