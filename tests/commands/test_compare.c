@@ -241,6 +241,25 @@ static void test_files_beside(void)
   unlink(results);
 }
 
+/* --actnum goes to solve, and the file that it names is part of the case. */
+static void test_actnum(void)
+{
+  const char *matrix = scratch_file("t.mtx", tiny), *cells = scratch_file("a.inc", "ACTNUM\n 1 1 2*0 /\n");
+  for (int i = 0; i < 2; i++) {
+    const struct cli_run *run =
+        CLI_RUN("compare", matrix, "--grid=2x2", "--actnum", cells, "--results", results, "--quiet");
+    json_t *rows = read_rows(results), *row = json_array_get(rows, (size_t)i);
+    const json_t *size = json_array_get(json_object_get(json_object_get(row, "solve"), "grid"), 1);
+    check_run(run, run->status == 0 && json_array_size(rows) == (size_t)i + 1 && json_integer_value(size) == 2,
+              "active cells, file %d", i);
+    json_decref(rows);
+    tap_write("a.inc", "1 0 0 1", -1);
+  }
+  expect_refused(CLI_RUN("compare", matrix, "--grid=2x2", "--actnum", cells, "--results", results, "--csv", cells),
+                 "compare", "--csv would overwrite --actnum", "a table is not written over the active cells");
+  unlink(results);
+}
+
 /* For auto, an option at its default differs from one that is left out. */
 static void test_auto(void)
 {
@@ -320,6 +339,7 @@ static void test_all(void)
   test_bad_files();
   test_folder();
   test_files_beside();
+  test_actnum();
   test_auto();
   test_levels_by_blocks();
 }

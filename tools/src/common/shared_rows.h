@@ -13,10 +13,10 @@
   "A matrix whose size is not a multiple of B is padded with unit rows, with right-hand side 0, and a note says so."
 #define TOOL_GRID_ROW                                                                                                  \
   "grid", "NXxNYxNZ|find", "what came with the matrix", "cells along each axis, or find them; NXxNY: one layer",       \
-      "The block rows are the cells of this grid, x fastest, or its active ones (--actnum of solve and convert). "     \
-      "find finds the grid from the pattern; if none fits, the error names the first block row with a coupling "       \
-      "between cells that are not neighbours. A grid comes with a matrix from the gallery, from a .kbsr file, or "     \
-      "from a comment line %%karst grid NX NY NZ of a Matrix Market file."
+      "The block rows are the cells of this grid, x fastest, or its active ones (--actnum). find finds the grid from " \
+      "the pattern; if none fits, the error names the first block row with a coupling between cells that are not "     \
+      "neighbours. A grid comes with a matrix from the gallery, from a .kbsr file, or from a comment line %%karst "    \
+      "grid NX NY NZ of a Matrix Market file."
 #define TOOL_ACTNUM_ROW                                                                                                \
   "actnum", "FILE", "", "active cells of --grid NXxNYxNZ, by the keyword ACTNUM of a deck",                            \
       "FILE has 1 for each active cell and 0 for each other one, x fastest; n*v is n times v, -- begins a comment, "   \

@@ -194,7 +194,7 @@ static bool has_choice(const json_t *options)
 }
 
 /* The canonical text of a case: without values that are the defaults, and with the fingerprints of its files. */
-static char *make_key(const struct compare_plan *plan, json_t *what, const char *print, const char *rhs_print)
+static char *make_key(const struct compare_plan *plan, json_t *what, json_t *prints)
 {
   json_t *copy = json_deep_copy(what), *value;
   json_t *options = json_object_get(copy, "options");
@@ -211,8 +211,7 @@ static char *make_key(const struct compare_plan *plan, json_t *what, const char 
     if (strcmp(canonical, json_string_value(value)) == 0) json_object_del(options, name);
   }
   karst_options_destroy(defaults);
-  if (*print) json_object_set_new(copy, "file", json_string(print));
-  if (*rhs_print) json_object_set_new(copy, "rhs file", json_string(rhs_print));
+  json_object_update(copy, prints);
   char *key = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS);
   json_decref(copy);
   return key;
@@ -254,24 +253,45 @@ static size_t count_of(json_t *set, const char *name)
   return values ? json_array_size(values) : 1;
 }
 
+/* Adds the fingerprint of a file under this key, if there is such a file. */
+static int add_print(struct compare_cases *cases, const char *file, const char *key, json_t *prints)
+{
+  const char *print;
+  const int status = find_print(cases, file, &print);
+  if (status == TOOL_GO_ON && *print) json_object_set_new(prints, key, json_string(print));
+  return status;
+}
+
+/* The fingerprints of the files that the cases of a matrix read. */
+static int find_prints(struct compare_cases *cases, json_t *set, const char *matrix, json_t *prints)
+{
+  const char *file;
+  int status = prints ? add_print(cases, matrix, "file", prints) : tool_fail_memory("the fingerprint of a file");
+  if (status == TOOL_GO_ON && (file = value_in_set(set, "rhs", 0, NULL)))
+    status = add_print(cases, file, "rhs file", prints);
+  if (status == TOOL_GO_ON && (file = value_in_set(set, "actnum", 0, NULL)))
+    status = add_print(cases, file, "actnum file", prints);
+  return status;
+}
+
 /* Adds the cases of one matrix. */
 static int add_matrix(struct compare_cases *cases, const struct product *product, json_t *set, const char *matrix)
 {
-  const char *rhs = value_in_set(set, "rhs", 0, NULL), *print, *rhs_print = "";
+  json_t *prints = json_object();
   const size_t blocks = count_of(set, "block"), devices = count_of(set, "device"), threads = count_of(set, "threads");
   const size_t inner = product->made * devices * threads;
-  int status = find_print(cases, matrix, &print);
-  if (status == TOOL_GO_ON && rhs) status = find_print(cases, rhs, &rhs_print);
+  int status = find_prints(cases, set, matrix, prints);
   for (size_t i = 0; i < blocks * inner && status == TOOL_GO_ON; i++) {
     const char *block = value_in_set(set, "block", i / inner, NULL);
     const char *device = value_in_set(set, "device", i / threads % devices, "cpu");
     const char *team = value_in_set(set, "threads", i % threads, NULL);
     const int *combination = product->combination[i % inner / (devices * threads)];
     json_t *what = describe(product, set, combination, matrix, block, device, team);
-    char *key = what ? make_key(product->plan, what, print, rhs_print) : NULL;
+    char *key = what ? make_key(product->plan, what, prints) : NULL;
     status = compare_cases_add(cases, matrix, what, key, NULL);
     free(key);
   }
+  json_decref(prints);
   return status;
 }
 

@@ -45,8 +45,10 @@ static int check_cases(struct output *output, const struct compare_cases *cases)
   for (size_t i = 0; i < cases->count && status == TOOL_GO_ON; i++) {
     const struct compare_case *one = &cases->at[i];
     const char *rhs = json_string_value(json_object_get(one->what, "rhs"));
+    const char *actnum = json_string_value(json_object_get(one->what, "actnum"));
     if (i == 0 || strcmp(one->matrix, one[-1].matrix) != 0) status = tool_each_input(one->matrix, refuse, output);
     if (status == TOOL_GO_ON && rhs && access(rhs, F_OK) == 0) status = refuse(output, "--rhs", rhs);
+    if (status == TOOL_GO_ON && actnum) status = refuse(output, "--actnum", actnum);
   }
   return status;
 }

@@ -15,6 +15,7 @@ static const struct compare_own own[] = {
      true, false},
     {TOOL_RHS_ROW, COMPARE_TEXT, false, false},
     {TOOL_GRID_ROW, COMPARE_TEXT, false, false},
+    {TOOL_ACTNUM_ROW, COMPARE_TEXT, false, false},
     {TOOL_DUPLICATES_ROW, COMPARE_TEXT, false, false},
     {"repeat", "N", "", "then N times: new values, factor, solve; the median times", "This is the option of solve.",
      COMPARE_COUNT, false, false},

@@ -7,7 +7,7 @@
 
 /* Cases are compared if they have the same matrix and the same values of these: what is solved, how well, where, and by
  * which driver. All else, including the block size, belongs to a choice. */
-static const char *const asked[] = {"rhs",  "negate", "stored_triangle", "insert_diagonal", "grid",   "rtol",
+static const char *const asked[] = {"rhs",  "negate", "stored_triangle", "insert_diagonal", "grid",   "actnum", "rtol",
                                     "atol", "norm",   "max_iterations",  "solver",          "device", "threads"};
 
 enum { ASKED = sizeof asked / sizeof *asked };
