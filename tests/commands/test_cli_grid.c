@@ -63,7 +63,7 @@ static void test_actnum(void)
   static const char *const texts[] = {
       "-- ACTNUM 4*1 /\nPORO\n9*0.25 /\nACTNUM -- of 9\n 2*1 0\r\n1 1\n -- 1 0\n 0 3*0/\n",
       "'ZCORN   '  1 'REAL'\n 0.0\n 'ACTNUM  '    9 'INTE'\n 1 1 0 1 1 0\n 0 0 0\n 'ENDGRID '  0 'INTE'\n",
-      "1 1 0 1 1 0 3*0", "1*1 1 0 2*1 4*0\n/ 17"};
+      "''\nACTNUM 1 1 0 1 1 0 3*0 ''", "1 1 0 1 1 0 3*0", "1*1 1 0 2*1 4*0\n/ 17"};
   const char *plain = scratch_path("plain.mtx"), *cells = scratch_path("a.inc"), *made = scratch_path("made.kbsr");
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     tap_write("a.inc", texts[i], -1);
@@ -97,6 +97,13 @@ static void test_wrong_actnum(void)
       {"4*1 5*0 1", ":1: ACTNUM has more than 9 values"},
       {"3*1 6*0", ": 3 active cells, and the matrix has 4 block rows; a simulator may switch off more cells"},
       {"6*1 3*0", ": 6 active cells, and the matrix has 4 block rows"},
+      {"'ACTNUM'    8 'INTE'\n 1 1 0 1 1 0\n 0 0 0\n", ":1: ACTNUM has 8 values, and the grid 3x3x1 has 9 cells"},
+      {"'ACTNUM'\n 9 'INTE'\n 1 1 0 1 1 0\n 0 0\n'END' 0 'INTE'", ":5: ACTNUM has 8 values, and the grid 3x3x1 has"},
+      {"'ACTNUM' 9 'INTE' 1 1 0 1 1 0\n 0 0 0 0", ":2: ACTNUM has more than 9 values"},
+      {"'ACTNUM' 9\n 1 1 0 1 1 0 3*0", ":2: 'ACTNUM' is not followed by a number of values and 'INTE'"},
+      {"'ACTNUM' '' 'INTE' 4*1 5*0", ":1: 'ACTNUM' is not followed by a number"},
+      {"'ACTNUM'", ":1: 'ACTNUM' is not followed by a number"},
+      {"ACTNUM\n4*1 '' 5*0", ":2: ACTNUM has 4 values, and the grid 3x3x1 has 9 cells"},
       {"PORO\n9*0.25 /\n", ": no values of the keyword ACTNUM"},
       {"ACTNUM\n", ": no values of the keyword ACTNUM"},
       {"", ": no values of the keyword ACTNUM"}};

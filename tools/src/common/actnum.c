@@ -19,6 +19,8 @@ enum { WORD = 32 };
 struct reader {
   FILE *file;
   const char *path;
+  char grid[80]; /* its sizes, for sentences */
+  long long cells;
   long line;
   bool quoted;
   char word[WORD];
@@ -65,13 +67,34 @@ static int check_end(const struct reader *reader)
   return ferror(reader->file) ? tool_fail(TOOL_FAILED, "%s: %s", reader->path, strerror(errno)) : TOOL_GO_ON;
 }
 
+static bool is_number(const char *word) { return *word >= '0' && *word <= '9'; }
+
+static int fail_count(const struct reader *reader, long long count)
+{
+  return tool_fail(TOOL_FAILED, "%s:%ld: ACTNUM has %lld values, and the grid %s has %lld cells", reader->path,
+                   reader->line, count, reader->grid, reader->cells);
+}
+
+/* Reads the number of values and 'INTE', which follow 'ACTNUM' in a .FEGRID. */
+static int read_header(struct reader *reader)
+{
+  long long count;
+  const bool whole = read_word(reader) && tool_integer(reader->word, 0, INT64_MAX, &count) && read_word(reader) &&
+                     reader->quoted && strcmp(reader->word, "INTE") == 0;
+  if (whole) return count == reader->cells ? TOOL_GO_ON : fail_count(reader, count);
+  if (check_end(reader) != TOOL_GO_ON) return TOOL_FAILED;
+  return tool_fail(TOOL_FAILED, "%s:%ld: 'ACTNUM' is not followed by a number of values and 'INTE'", reader->path,
+                   reader->line);
+}
+
 /* Goes to the first value, which is the next word then. */
 static int find_values(struct reader *reader)
 {
   bool found = read_word(reader);
-  if (found && strchr("0123456789", *reader->word)) return TOOL_GO_ON;
+  if (found && is_number(reader->word)) return TOOL_GO_ON;
   while (found && strcmp(reader->word, "ACTNUM") != 0) found = read_word(reader);
-  for (int skipped = reader->quoted ? 3 : 1; found && skipped > 0; skipped--) found = read_word(reader);
+  if (found && reader->quoted && read_header(reader) != TOOL_GO_ON) return TOOL_FAILED;
+  found = found && read_word(reader);
   if (found || check_end(reader) != TOOL_GO_ON) return found ? TOOL_GO_ON : TOOL_FAILED;
   return tool_fail(TOOL_FAILED,
                    "%s: no values of the keyword ACTNUM; convertECL of OPM makes a .FEGRID of a binary .EGRID",
@@ -90,13 +113,14 @@ static bool read_value(const char *word, long long *times, bool *active)
   return (*value == '0' || *value == '1') && value[1] == '\0';
 }
 
-/* Reads the values of all cells, and counts the active ones. The first rows of them get a place. */
-static int read_values(struct reader *reader, const char *grid, long long cells, karst_index rows, karst_index *cell,
-                       long long *active)
+/* Reads the values of all cells, and counts the active ones. The first rows of them get a place. A slash ends the
+ * values, and so does a word in quotes, the next keyword of a .FEGRID. */
+static int read_values(struct reader *reader, karst_index rows, karst_index *cell, long long *active)
 {
+  const long long cells = reader->cells;
   long long count = 0, times;
   bool is_active, more = true;
-  while (more && count < cells && strcmp(reader->word, "/") != 0) {
+  while (more && count < cells && !reader->quoted && strcmp(reader->word, "/") != 0) {
     if (!read_value(reader->word, &times, &is_active))
       return tool_fail(TOOL_FAILED, "%s:%ld: '%s' is neither 0 nor 1, nor n*0 or n*1", reader->path, reader->line,
                        reader->word);
@@ -108,26 +132,25 @@ static int read_values(struct reader *reader, const char *grid, long long cells,
     more = read_word(reader);
   }
   if (!more && check_end(reader) != TOOL_GO_ON) return TOOL_FAILED;
-  if (count < cells && (!more || strcmp(reader->word, "/") == 0))
-    return tool_fail(TOOL_FAILED, "%s:%ld: ACTNUM has %lld values, and the grid %s has %lld cells", reader->path,
-                     reader->line, count, grid, cells);
-  if (more && strchr("0123456789", *reader->word))
+  if (count < cells && (!more || reader->quoted || strcmp(reader->word, "/") == 0)) return fail_count(reader, count);
+  if (more && !reader->quoted && is_number(reader->word))
     return tool_fail(TOOL_FAILED, "%s:%ld: ACTNUM has more than %lld values, the cells of the grid %s", reader->path,
-                     reader->line, cells, grid);
+                     reader->line, cells, reader->grid);
   return TOOL_GO_ON;
 }
 
 int tool_read_actnum(const char *path, const karst_index size[3], karst_index rows, karst_index *cell)
 {
   struct reader reader = {.file = fopen(path, "r"), .path = path, .line = 1};
-  long long cells, active = 0;
-  char grid[80];
+  long long active = 0;
   if (!reader.file) return tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
-  snprintf(grid, sizeof grid, "%lldx%lldx%lld", (long long)size[0], (long long)size[1], (long long)size[2]);
-  if (__builtin_mul_overflow((long long)size[0], size[1], &cells) || __builtin_mul_overflow(cells, size[2], &cells))
-    cells = INT64_MAX;
+  snprintf(reader.grid, sizeof reader.grid, "%lldx%lldx%lld", (long long)size[0], (long long)size[1],
+           (long long)size[2]);
+  if (__builtin_mul_overflow((long long)size[0], size[1], &reader.cells) ||
+      __builtin_mul_overflow(reader.cells, size[2], &reader.cells))
+    reader.cells = INT64_MAX;
   int status = find_values(&reader);
-  if (status == TOOL_GO_ON) status = read_values(&reader, grid, cells, rows, cell, &active);
+  if (status == TOOL_GO_ON) status = read_values(&reader, rows, cell, &active);
   fclose(reader.file);
   if (status != TOOL_GO_ON || active == rows) return status;
   return tool_fail(TOOL_FAILED,
