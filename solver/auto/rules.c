@@ -68,13 +68,11 @@ static struct rule choose_on_host(const struct subject *s)
   const karst_index rows = s->A->block_rows;
   const bool any = s->freedom->precond && s->freedom->level;
   if (has_gaps(s)) return GAPS;
-  if (any && b > 1 && s->look.elliptic >= 0)
-    return b >= LARGE_BLOCK ? IN_PLACE_OF_ILU0(dilu, "levels are dear for large blocks")
-                            : ILUK(0, "natural", "a level above 0 has to prove itself");
+  if (any && b >= LARGE_BLOCK) return IN_PLACE_OF_ILU0(dilu, "levels are dear for large blocks");
+  if (any && b > 1 && s->look.elliptic >= 0) return ILUK(0, "natural", "a level above 0 has to prove itself");
   if (growth < FLAT && rows >= MANY)
     return ILUK(HIGHEST_LEVEL, "rcm", "higher levels are cheap, and many rows need them");
   if (growth < CUBIC && rows >= FEW) return ILUK(2, "rcm", "level 2 is cheap");
-  if (any && b >= LARGE_BLOCK) return IN_PLACE_OF_ILU0(dilu, "levels are dear for large blocks");
   if (growth < 2.02) return ILUK(1, "natural", "an ordering or a higher level would not pay");
   if (growth < DENSE && b == 1 && !s->look.diffusion) return ILUK(2, little_fill, "strong couplings need level 2");
   if (growth < DENSE) return ILUK(0, "natural", "any level above 0 would cost more than it saves");
