@@ -35,7 +35,7 @@ static struct ratios find_ratios(const karst_auto *choice, int i)
   const bool alone = !rung->precond->unsymmetric; /* multigrid is not a stage of cpr */
   switch (rung->precond->automatic) {
   case KARST_AUTO_BELOW:
-    return (struct ratios){0.5, 0.1, 0.6, 3, 5};
+    return (struct ratios){0.5, 0.1, choice->host ? 0.6 : 0.3, 3, 5};
   case KARST_AUTO_LEVEL_0:
     return (struct ratios){1, 0.6, 1, 1, 1.2};
   case KARST_AUTO_LEVELS:

@@ -136,19 +136,22 @@ static void make_rrb(karst_auto_ladder *ladder)
   snprintf(ladder->reason, sizeof ladder->reason, "symmetric diffusion on a grid of two dimensions");
 }
 
-/* Adds multigrid as the top of the ladder, and begins there with enough rows. */
-static void add_multigrid(const struct subject *s, const struct karst_precond_ops *multigrid, bool host,
-                          karst_auto_ladder *ladder)
+/* Whether multigrid is the first choice, because there are enough rows. */
+static bool is_first(const struct subject *s, const struct karst_precond_ops *multigrid, bool host)
 {
   const bool alone = multigrid == &karst_precond_amg;
   const karst_index first = !host            ? FIRST_ON_DEVICE
                             : !alone         ? FIRST_IN_BLOCKS
                             : s->look.uneven ? FIRST_ALONE_UNEVEN
                                              : FIRST_ALONE;
-  add(ladder, multigrid, -1, "natural");
-  if (s->A->block_rows < first || (host && !alone && !s->freedom->tight)) return;
+  return multigrid && s->A->block_rows >= first && (!host || alone || s->freedom->tight);
+}
+
+/* Begins with multigrid, the top of the ladder. */
+static void begin_above(const struct subject *s, karst_auto_ladder *ladder)
+{
   ladder->start = ladder->count - 1;
-  if (alone)
+  if (ladder->rung[ladder->start].precond == &karst_precond_amg)
     snprintf(ladder->reason, sizeof ladder->reason, "an elliptic equation of many rows");
   else
     snprintf(ladder->reason, sizeof ladder->reason, "unknown %d of a block is a pressure, with an elliptic equation",
@@ -156,11 +159,12 @@ static void add_multigrid(const struct subject *s, const struct karst_precond_op
 }
 
 /* The ladder from block Jacobi to the highest level, or to the rule's level and multigrid. If block Jacobi is chosen,
- * the next rung is the rule's level. */
+ * the next rung is the rule's level. It is not below multigrid as the first choice, where it never paid. */
 static void make_levels(const struct subject *s, const struct rule *rule, bool host, karst_auto_ladder *ladder)
 {
   const bool jacobi = rule->precond == &karst_precond_jacobi;
   const struct karst_precond_ops *multigrid = find_multigrid(s);
+  const bool above = is_first(s, multigrid, host);
   const int highest = multigrid ? (rule->level > 1 ? rule->level : 1) : HIGHEST_LEVEL;
   ladder->climbs = true;
   if (!s->freedom->level) {
@@ -168,7 +172,7 @@ static void make_levels(const struct subject *s, const struct rule *rule, bool h
     snprintf(ladder->reason, sizeof ladder->reason, "the level is given");
     return;
   }
-  if (s->freedom->precond) add(ladder, &karst_precond_jacobi, -1, "natural");
+  if (s->freedom->precond && !above) add(ladder, &karst_precond_jacobi, -1, "natural");
   for (int level = jacobi ? rule->level : 0; level <= highest; level++) {
     const bool other = level == 0 && rule->precond->automatic == KARST_AUTO_LEVEL_0;
     if (level == rule->level && !jacobi) ladder->start = ladder->count;
@@ -179,7 +183,8 @@ static void make_levels(const struct subject *s, const struct rule *rule, bool h
   else
     karst_print(ladder->reason, sizeof ladder->reason, "ILU(1) has %.2f times the entries of A: %s", s->look.growth,
                 rule->because);
-  if (multigrid) add_multigrid(s, multigrid, host, ladder);
+  if (multigrid) add(ladder, multigrid, -1, "natural");
+  if (above) begin_above(s, ladder);
 }
 
 /* Whether tiles may speed up the sweeps of a rung: those of iluk, alone or as a stage. */
