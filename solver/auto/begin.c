@@ -165,7 +165,7 @@ static bool may_choose(const karst_auto_freedom *freedom, const struct karst_pre
   case KARST_AUTO_LEVEL_0:
     return freedom->precond && (freedom->grid || !precond->needs_grid);
   case KARST_AUTO_ABOVE:
-    return freedom->precond && freedom->whole && !(freedom->symmetric && precond->unsymmetric);
+    return freedom->precond && !(precond->unsymmetric && (freedom->symmetric || !freedom->whole));
   case KARST_AUTO_LEVELS:
     break;
   }

@@ -114,13 +114,14 @@ static struct rule choose_on_device(const struct subject *s)
 }
 
 /* Returns multigrid for an elliptic equation, of a matrix or of the pressures in its blocks, or NULL. Scaled rows spoil
- * the sums of multigrid, and cpr is not symmetric. */
+ * the sums of cpr, and those of amg if they are scaled very differently. cpr is not symmetric. */
 static const struct karst_precond_ops *find_multigrid(const struct subject *s)
 {
   const karst_auto_freedom *freedom = s->freedom;
-  if (!freedom->precond || !freedom->whole || s->look.elliptic < 0 || s->A->block_rows < MULTIGRID_TRIED) return NULL;
-  if (s->A->block_size == 1) return s->look.dominated && s->look.growth < DENSE ? &karst_precond_amg : NULL;
-  return freedom->symmetric ? NULL : &karst_precond_cpr;
+  const bool alike = freedom->whole || !s->look.uneven;
+  if (!freedom->precond || s->look.elliptic < 0 || s->A->block_rows < MULTIGRID_TRIED) return NULL;
+  if (s->A->block_size == 1) return s->look.dominated && s->look.growth < DENSE && alike ? &karst_precond_amg : NULL;
+  return freedom->symmetric || !freedom->whole ? NULL : &karst_precond_cpr;
 }
 
 static void add(karst_auto_ladder *ladder, const struct karst_precond_ops *precond, int level, const char *ordering)

@@ -117,6 +117,24 @@ static void test_rules(void)
   karst_context_destroy(context);
 }
 
+/* With scaling or parts a GPU takes amg if the diagonal entries are alike, and never cpr. */
+static void test_scaled(void)
+{
+  static const char *const expected[][2] = {
+      {"unitsquare:150x150", "amg"}, {"jump2d:150x150,contrast=1e6", "iluk"}, {"deadoil:60x60x10", "fgbilu"}};
+  const karst_auto_freedom freedom = {.precond = true, .level = true, .grid = true, .recurs = true};
+  karst_context *context = tap_context();
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    karst_auto_ladder ladder;
+    karst_matrix *A = matrix_from(context, expected[i][0], 0);
+    tap_need(context, karst_auto_rules(A, machine_of(false), &freedom, &ladder), "rules");
+    const char *name = ladder.rung[ladder.start].precond->name;
+    tap_ok(strcmp(name, expected[i][1]) == 0, "with scaling %s begins with %s", expected[i][0], name);
+    karst_matrix_destroy(A);
+  }
+  karst_context_destroy(context);
+}
+
 /* Options that rule cpr out, and an analysis of it, which is taken only without them. */
 static void test_options(void)
 {
@@ -206,6 +224,7 @@ int main(void)
   tap_each_device(test_unknowns, "unknowns");
   test_real();
   test_rules();
+  test_scaled();
   test_options();
   test_stays();
   test_trial();
