@@ -27,7 +27,6 @@ const karst_machine karst_machine_cuda = {
     .small_sweep_bandwidth = 2e12,
     .sweep_bandwidth = 3e12,
     .level_step = 0.5e-6,
-    .level_wait = 0.4e-6,
     .tile_bandwidth = 3e12,
     .tile_memory = 132 * 227e3,
     .inner_step = 0.12e-6,

@@ -56,7 +56,6 @@ static karst_status setup(karst_precond *p)
   p->traffic.update = karst_traffic_of(karst_entries(p->A) + p->factor_entries, 0);
   const double bytes = (double)karst_entries(p->A) * (analysis->single ? sizeof(float) : sizeof(double));
   p->traffic.apply = bytes + karst_traffic_of(2 * karst_matrix_rows(p->A), karst_matrix_blocks(p->A));
-  p->waits = (karst_waits){(int64_t)analysis->levels_lower + analysis->levels_upper, analysis->by_tiles};
   if (!status) status = karst_precision_put(p, bytes);
   if (!status) status = karst_precond_put(p, "levels_lower", "level sets", (double)analysis->levels_lower);
   return status ? status : karst_precond_put(p, "levels_upper", "level sets", (double)analysis->levels_upper);

@@ -87,7 +87,6 @@ static karst_status setup(karst_precond *p)
   p->traffic.update = karst_traffic_of(karst_entries(p->A) + p->factor_entries, 0);
   const double bytes = (double)karst_entries(p->A) * (analysis->single ? sizeof(float) : sizeof(double));
   p->traffic.apply = bytes + karst_traffic_of(2 * karst_matrix_rows(p->A), 0);
-  p->waits.levels = analysis->hyperplanes;
   if (!status) status = karst_precision_put(p, bytes);
   if (!status) status = karst_precond_put(p, "hyperplanes", "level sets", (double)analysis->hyperplanes);
   if (!status) status = karst_precond_put_text(p, "style_used", analysis->style);

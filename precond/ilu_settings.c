@@ -161,12 +161,6 @@ static karst_traffic traffic_of(const karst_precond *p, const karst_ilu_analysis
                          .apply = value_bytes(p, analysis) + karst_traffic_of(vectors, indices)};
 }
 
-static karst_waits waits_of(const karst_precond *p, const karst_ilu_analysis *analysis)
-{
-  if (karst_ilu_settings_of(p)->trisolve == KARST_TRISOLVE_JACOBI) return (karst_waits){.levels = 0};
-  return (karst_waits){(int64_t)analysis->levels_lower + analysis->levels_upper, analysis->by_tiles};
-}
-
 karst_status karst_ilu_make_plan(karst_precond *p, const karst_ilu_analysis *analysis, karst_ilu *ilu)
 {
   karst_status status =
@@ -176,7 +170,6 @@ karst_status karst_ilu_make_plan(karst_precond *p, const karst_ilu_analysis *ana
   p->memory = (analysis->lower_start ? (blocks + starts) * (int64_t)sizeof(karst_index) : 0) + analysis->plan_memory +
               ilu->plan_memory;
   p->traffic = traffic_of(p, analysis);
-  p->waits = waits_of(p, analysis);
   if (!status) status = karst_precision_put(p, value_bytes(p, analysis));
   if (!status) status = karst_precond_put(p, "levels_lower", "level sets", (double)analysis->levels_lower);
   if (!status) status = karst_precond_put(p, "levels_upper", "level sets", (double)analysis->levels_upper);

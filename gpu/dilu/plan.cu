@@ -134,7 +134,6 @@ karst_status try_tiles(karst_context *context, const karst_matrix *A, karst_dilu
   status = karst_ilu_analyse_by_tiles_cuda(context, A, plan->tiled, &fits);
   if (!fits) release_tiled(context, plan);
   if (!fits) return status;
-  analysis->by_tiles = true;
   analysis->levels_lower = plan->tiled->levels_lower;
   analysis->levels_upper = plan->tiled->levels_upper;
   analysis->plan_memory += plan->tiled->plan_memory;

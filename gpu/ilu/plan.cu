@@ -294,7 +294,6 @@ karst_status choose_sweep(karst_context *context, karst_trisolve trisolve, const
       tiles ? KARST_ILU_SWEEP_TILES : karst_ilu_choose_sweep(trisolve, lower + upper);
   plan->sweep = sweep_variants[kind];
   analysis->trisolve = plan->sweep->name;
-  analysis->by_tiles = tiles;
   if (trisolve == KARST_TRISOLVE_AUTO || (trisolve == KARST_TRISOLVE_TILES && !tiles))
     karst_notify(context, KARST_MESSAGE_NOTE, "triangular solves: %s (%lld and %lld levels)", plan->sweep->help,
                  (long long)lower, (long long)upper);

@@ -15,7 +15,6 @@ typedef struct karst_dilu_analysis {
   int64_t blocks;      /* of A */
   bool modified;       /* set before analyse: the factorizations use an R other than 0 */
   bool single;         /* set before analyse: the solves read E, F and D^-1 rounded to float, from copies */
-  bool by_tiles;       /* set by analyse: the sweeps use tiles */
   void *plan;          /* the backend's schedules */
   int64_t plan_memory; /* its bytes */
 } karst_dilu_analysis;

@@ -37,7 +37,6 @@ typedef struct karst_ilu_analysis {
   bool single;                /* set before analyse: the solves read factors that are rounded to float */
   bool diagonal_alone;        /* the products change only the diagonal blocks, for DILU by tiles on a GPU */
   const char *trisolve;       /* the method chosen by analyse: the value trisolve_used */
-  bool by_tiles;              /* set by analyse: the sweeps use tiles on a GPU */
   void *plan;                 /* the backend's schedules */
   int64_t plan_memory;        /* its bytes */
 } karst_ilu_analysis;

@@ -111,13 +111,6 @@ typedef struct karst_traffic {
   double apply_reduced, multiply_reduced; /* of its reduction */
 } karst_traffic;
 
-/* Level sets that the triangular solves of an application wait for one after the other, and whether these are steps
- * inside tiles. Zero for methods without triangles, or with sweeps that wait for nothing. For predictions. */
-typedef struct karst_waits {
-  int64_t levels;
-  bool by_tiles;
-} karst_waits;
-
 /* The bytes of the given numbers of scalars and indices. */
 static inline double karst_traffic_of(int64_t scalars, int64_t indices)
 {
@@ -144,9 +137,8 @@ struct karst_precond {
   struct karst_precond *const *stage; /* [stages] those inside it, which destroy releases */
   int stages;
   int64_t factor_entries;
-  int64_t memory;        /* bytes held */
-  karst_traffic traffic; /* setup sets these two */
-  karst_waits waits;
+  int64_t memory;                                 /* bytes held */
+  karst_traffic traffic;                          /* setup sets these two */
   double time_symbolic, time_choose, time_factor; /* seconds of the last setup, choose and update */
   karst_report report;                            /* further values of the method, filled by karst_precond_put */
 };
