@@ -55,7 +55,8 @@ karst_status lay_out(karst_context *context, const karst_matrix *A, karst_dilu_a
   triangles.rows = analysis->rows;
   triangles.block_size = analysis->block_size;
   triangles.plan = &layout;
-  karst_status status = karst_ilu_lay_out_cuda(context, A, &pattern, &triangles);
+  karst_status status = karst_ilu_find_pattern_cuda(context, A, &pattern, &triangles);
+  if (!status) status = karst_ilu_lay_out_cuda(context, A, true, &pattern, &triangles);
   karst_ilu_pattern_release_cuda(context, &pattern);
   karst_cuda_work_end(context);
   plan->lower = layout.lower;

@@ -203,15 +203,18 @@ karst_status karst_ilu_sum_offsets_cuda(karst_context *context, int64_t count, i
  * memory, which is added to *bytes. */
 karst_status karst_ilu_cut_levels_cuda(karst_context *context, const karst_ilu_levels_cuda *levels, int step,
                                        karst_index *parts, karst_index **first, int64_t *bytes);
-/* plan.cu: makes the pattern, and both triangles without values, for an analysis whose plan is zero.
- * karst_ilu_release_triangle_cuda, for the arrays of a triangle without values, and karst_ilu_pattern_release_cuda free
- * them, also after a failure. */
-karst_status karst_ilu_lay_out_cuda(karst_context *context, const karst_matrix *A, karst_ilu_pattern_cuda *pattern,
-                                    karst_ilu_analysis *analysis);
+/* lay_out.cu: makes the pattern, its level sets and the rows by levels, for an analysis whose plan is zero, and then
+ * both triangles without values. sorted: rows may have their neighbours sorted. karst_ilu_release_triangle_cuda, for
+ * the arrays of a triangle without values, and karst_ilu_pattern_release_cuda free them, also after a failure. */
+karst_status karst_ilu_find_pattern_cuda(karst_context *context, const karst_matrix *A, karst_ilu_pattern_cuda *pattern,
+                                         karst_ilu_analysis *analysis);
+karst_status karst_ilu_lay_out_cuda(karst_context *context, const karst_matrix *A, bool sorted,
+                                    karst_ilu_pattern_cuda *pattern, karst_ilu_analysis *analysis);
 void karst_ilu_release_triangle_cuda(karst_context *context, karst_triangle *t);
 /* Makes the vector of a sweep, absent, and a block of zeros after it. what: for the error. */
 karst_status karst_ilu_make_vector_cuda(karst_context *context, int b, const char *what, karst_triangle *t,
                                         int64_t *bytes);
+/* plan.cu */
 karst_status karst_ilu_analyse_cuda(karst_context *context, const karst_matrix *A, karst_trisolve trisolve,
                                     karst_ilu_analysis *analysis);
 /* The same by the tiles of the analysis, for DILU and blocks of up to KARST_ILU_SLICE_LARGEST. *fits: whether each tile
