@@ -28,7 +28,8 @@ struct settings {
 /* The state of a preconditioner. */
 struct state {
   karst_fgbilu fgbilu;
-  double share; /* of the remainder in the sum of the couplings' absolute values, by the first values; or NaN */
+  double share;  /* of the remainder in the sum of the couplings' absolute values, by the first values; or NaN */
+  double *space; /* to measure it in the first update: [3 rows + 2], device memory; else NULL */
 };
 
 static void forget(karst_context *context, void *data)
@@ -91,36 +92,37 @@ static karst_status setup(karst_precond *p)
   if (!status) status = karst_precond_put(p, "hyperplanes", "level sets", (double)analysis->hyperplanes);
   if (!status) status = karst_precond_put_text(p, "style_used", analysis->style);
   if (status || analysis->cells.remainder == 0) return status;
+  status =
+      karst_device_doubles(p->context, 3 * (int64_t)analysis->cells.rows + 2, "the remainder of fgbilu", &state->space);
+  if (status) return status;
   return karst_precond_put(p, "remainder_couplings", "without a common face", (double)analysis->cells.remainder);
 }
 
-/* Measures the remainder, once. */
-static karst_status choose(karst_precond *p)
+/* Measures the remainder, and releases the work space of that. */
+static karst_status measure(karst_precond *p)
 {
   struct state *state = p->data;
   karst_context *context = p->context;
-  const karst_fgbilu_analysis *analysis = p->analysis->data;
-  const int64_t rows = analysis->cells.rows;
-  double *space, sum[2];
-  if (analysis->cells.remainder == 0) return KARST_SUCCESS;
-  karst_status status = karst_device_doubles(context, 3 * rows + 2, "the remainder of fgbilu", &space);
-  if (status) return status;
-  const double *const sums[2] = {space, space + rows};
-  double *ones = space + 2 * rows, *result = ones + rows;
-  context->backend->fgbilu->measure(context, p->A, analysis, space, space + rows);
+  const int64_t rows = state->fgbilu.analysis->cells.rows;
+  const double *const sums[2] = {state->space, state->space + rows};
+  double *ones = state->space + 2 * rows, *result = ones + rows, sum[2];
+  context->backend->fgbilu->measure(context, p->A, state->fgbilu.analysis, state->space, state->space + rows);
   context->backend->fill(context, rows, 1, ones);
   karst_sums_dots(context, rows, 2, sums, ones, result);
-  status = context->backend->download(context, sum, result, sizeof sum);
-  context->backend->release(context, space);
-  if (!status) state->share = sum[1] > 0 ? sum[0] / sum[1] : 0;
-  return status;
+  const karst_status status = context->backend->download(context, sum, result, sizeof sum);
+  if (status) return status;
+  context->backend->release(context, state->space);
+  state->space = NULL;
+  state->share = sum[1] > 0 ? sum[0] / sum[1] : 0;
+  return KARST_SUCCESS;
 }
 
 static karst_status update(karst_precond *p)
 {
   struct state *state = p->data;
   karst_factor_outcome outcome = {KARST_SOUND, -1, 0};
-  const karst_status status = p->context->backend->fgbilu->factor(p->context, p->A, &state->fgbilu, &outcome);
+  karst_status status = state->space ? measure(p) : KARST_SUCCESS;
+  if (!status) status = p->context->backend->fgbilu->factor(p->context, p->A, &state->fgbilu, &outcome);
   karst_ilu_take_outcome(p, &outcome);
   if (status || isnan(state->share)) return status;
   return karst_precond_put(p, "remainder_share", "of the couplings", state->share);
@@ -138,6 +140,7 @@ static void destroy(karst_precond *p)
   struct state *state = p->data;
   if (!state) return;
   p->context->backend->fgbilu->plan_destroy(p->context, &state->fgbilu);
+  p->context->backend->release(p->context, state->space);
   karst_release(p->context, state);
 }
 
@@ -190,7 +193,6 @@ const struct karst_precond_ops karst_precond_fgbilu = {
     .forget = forget,
     .differ = differ,
     .setup = setup,
-    .choose = choose,
     .update = update,
     .apply = apply,
     .destroy = destroy,

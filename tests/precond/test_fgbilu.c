@@ -3,6 +3,7 @@
  * a common face. On 7-point grids it is block ILU(0). All its styles agree. */
 #include "lib/backend/backend.h"
 #include "lib/grid/grid.h"
+#include "solver/solver.h"
 #include "tests/support/fgbilu.h"
 #include "tests/support/problem.h"
 
@@ -215,6 +216,17 @@ static void faults(karst_context *context)
   fgbilu_forget_system(&s);
 }
 
+/* No structure depends on values, so that the first factorization has a time of its own, which auto compares. */
+static void times(karst_context *context)
+{
+  if (fgbilu_lacks_kernels(context, "times")) return;
+  struct problem p = problem_from(context, "poisson2d:6x5", 1, 1);
+  tap_settings options = settings_for(NULL, "fgbilu");
+  karst_solver *solver = problem_solver(&p, &options);
+  tap_ok(solver->time_update >= 0, "the first update takes %g s", solver->time_update);
+  problem_end(&p, solver);
+}
+
 /* ---- iluk and fgbilu, and the styles of fgbilu ---- */
 
 static int iterations(const struct problem *p, const tap_settings *options)
@@ -292,6 +304,7 @@ int main(void)
   tap_each_device(sizes, "block sizes");
   tap_each_device(shapes, "shapes of grids");
   tap_each_device(faults, "faults");
+  tap_each_device(times, "times");
   tap_each_device(like_iluk, "the same iterations as iluk");
   styles_agree();
   return tap_done();
