@@ -24,10 +24,11 @@ static const char *precision_name(size_t i)
 const karst_option karst_precision_rows[] = {
     {"factor-precision", KARST_OPTION_NAME, false, 0, precision_name, 0, "double",
      "precision of the factors that an application reads",
-     "The factorization, vectors and sums are double in any case, so that M^-1 is the same linear operator in each "
-     "application. float halves the bytes of values that an application reads. A factor that float cannot hold ends "
-     "the solve with the reason KARST_OUT_OF_RANGE and the number of the block row. float is refused for trisolve "
-     "jacobi and fgbilu-style sequential, on a GPU also for fgbilu, and for dilu unless it solves by tiles."},
+     "float halves the bytes of values that an application reads. Factors are computed in double and then rounded. "
+     "Vectors and sums stay double, so that M^-1 is the same linear operator in each application. If float cannot hold "
+     "a factor, the solve ends with the reason KARST_OUT_OF_RANGE and the number of the block row. trisolve jacobi "
+     "refuses float. On a GPU fgbilu refuses it too, and dilu takes it only where it solves by tiles: with the "
+     "ordering tiles or colour, blocks of up to 4, and modified 0."},
     {0}};
 
 const karst_option karst_level_rows[] = {
