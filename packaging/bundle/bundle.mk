@@ -3,7 +3,8 @@
 include Makefile
 
 # Not the peers of bench: PETSc and hypre are not on that machine.
-bundle_programs = $(filter-out tools/bench_petsc tools/bench_hypre,$(noinst_PROGRAMS)) $(test_programs)
+bundle_programs = $(filter-out tools/bench_petsc tools/bench_hypre,$(noinst_PROGRAMS)) $(long_programs) \
+  $(test_programs)
 bundle_objects = $(bundle_programs:%=build-bundle/%.o)
 bundle_rules = Makefile $(srcdir)/packaging/bundle/bundle.mk
 OBJCOPY ?= objcopy
