@@ -19,7 +19,7 @@ static karst_status make_set(const karst_ordering_pattern *pattern, const karst_
   for (karst_index i = 0; i < graph->vertices; i++)
     set->tile[i] = karst_graph_is_hub(graph, hub_degree, i) ? -1 : set->tiles++;
   karst_tile_set_put_hubs(graph, hub_degree, 1, set, &hubs);
-  return karst_tile_set_colour(pattern->context, graph, NULL, hubs, distance, set);
+  return karst_tile_set_colour(pattern->context, graph, hubs, distance, set);
 }
 
 /* Colours the cells of a grid that the pattern fits. */

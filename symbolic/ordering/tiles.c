@@ -84,10 +84,10 @@ static karst_status make_by_graph(const karst_ordering_pattern *pattern, const k
   if (grid)
     status = karst_tile_set_cut(pattern, grid, most, set);
   else if (!(status = karst_strength_of_edges(pattern, &graph, source, &strength)))
-    status = karst_tile_set_grow(context, &graph, strength, hub_degree, most, set);
+    status = karst_tile_set_join(context, &graph, strength, hub_degree, most, set);
   if (!status) {
     karst_tile_set_put_hubs(&graph, hub_degree, most, set, &hubs);
-    status = karst_tile_set_colour(context, &graph, strength, hubs, pattern->distance > 1 ? pattern->distance : 1, set);
+    status = karst_tile_set_colour(context, &graph, hubs, pattern->distance > 1 ? pattern->distance : 1, set);
   }
   karst_release(context, strength);
   karst_graph_destroy(context, &graph);

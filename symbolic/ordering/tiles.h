@@ -11,6 +11,9 @@ typedef struct karst_tile_set {
   karst_index *tile;     /* [block_rows] the tile of each row, -1 while it has none */
   karst_index *colour;   /* [tiles] the colour of each tile */
   karst_index *sequence; /* [block_rows] the rows in the order that they have inside tiles; NULL: by number */
+  karst_graph near;      /* tiles with coupled rows, of those that were joined; or empty */
+  float *ahead; /* of each of its edges (t,u): 1024 times the strength of couplings whose row of t is the first,
+                          * less that of the others; or NULL */
 } karst_tile_set;
 
 /* Returns the least number of tiles of a colour for which more colours than the fewest are used, to save iterations.
@@ -33,17 +36,14 @@ void karst_tile_set_put_hubs(const karst_graph *graph, karst_index hub_degree, k
                              karst_index *first);
 
 /* Colours the tiles before number hubs greedily, by the graph of tiles at a distance, and gives each of the others a
- * further colour of its own. strength: of the edges of the graph, if colours are to keep the order of coupled rows and
- * tile numbers; else NULL. A warning says if the distance had to be lowered. */
-karst_status karst_tile_set_colour(karst_context *context, const karst_graph *graph, const float *strength,
-                                   karst_index hubs, int distance, karst_tile_set *set);
-
-/* Gives tiles other colours of set->colours so that little strength of couplings between them is reversed. group:
- * [vertices of graph] the tile of each row, or -1; apart: the graph of tiles at a distance, whose neighbours have
- * different colours before and after. */
-karst_status karst_tile_set_settle(karst_context *context, const karst_graph *graph, const float *strength,
-                                   const karst_index *group, const karst_graph *apart, int distance,
+ * further colour of its own. Colours keep the order of coupled rows as far as set->ahead is known. A warning says if
+ * the distance had to be lowered. */
+karst_status karst_tile_set_colour(karst_context *context, const karst_graph *graph, karst_index hubs, int distance,
                                    karst_tile_set *set);
+
+/* Gives tiles other colours of set->colours so that little strength of couplings between them is reversed. apart: the
+ * graph of tiles at a distance, whose neighbours have different colours before and after. */
+karst_status karst_tile_set_settle(karst_context *context, const karst_graph *apart, karst_tile_set *set);
 
 /* Computes the strength of the edges of a pattern's graph, 1/30 to 1: for each entry of graph->neighbour that of both
  * couplings (lib/backend/coupling.h), the mean of its shares of the strongest ones of both rows; 1 if the pattern has
@@ -93,9 +93,6 @@ karst_status karst_tile_boxes_sort(karst_context *context, karst_index rows, con
 karst_status karst_tile_set_cut(const karst_ordering_pattern *pattern, const karst_grid *grid, karst_index most,
                                 karst_tile_set *set);
 
-/* Returns the average distance between the row and the column of an entry, in a large pattern as some rows show it. */
-double karst_order_reach(karst_index rows, const karst_index *row_start, const karst_index *column);
-
 /* The pattern that tiles grow on: that of the matrix, or the one in the order of RCM. */
 typedef struct karst_ground {
   karst_ordering_pattern pattern;
@@ -109,8 +106,9 @@ typedef struct karst_ground {
 karst_status karst_ground_choose(const karst_ordering_pattern *pattern, karst_ground *ground);
 void karst_ground_destroy(karst_ground *ground);
 
-/* Grows tiles of at most most rows along strong couplings. Rows with hub_degree neighbours or more get no tile. */
-karst_status karst_tile_set_grow(karst_context *context, const karst_graph *graph, const float *strength,
+/* Joins rows into tiles of at most most rows along strong couplings. Rows with hub_degree neighbours or more get no
+ * tile. */
+karst_status karst_tile_set_join(karst_context *context, const karst_graph *graph, const float *strength,
                                  karst_index hub_degree, karst_index most, karst_tile_set *set);
 
 #endif

@@ -11,6 +11,8 @@ void karst_tile_set_destroy(karst_context *context, karst_tile_set *set)
   karst_release(context, set->tile);
   karst_release(context, set->colour);
   karst_release(context, set->sequence);
+  karst_release(context, set->ahead);
+  karst_graph_destroy(context, &set->near);
   *set = (karst_tile_set){0};
 }
 
@@ -100,29 +102,41 @@ karst_index karst_tile_set_least(bool host, bool touch)
   return host ? OF_PROCESSOR : touch ? OF_GPU : KARST_INDEX_MAX;
 }
 
-karst_status karst_tile_set_colour(karst_context *context, const karst_graph *graph, const float *strength,
-                                   karst_index hubs, int distance, karst_tile_set *set)
+/* Makes the graph of the tiles before number hubs at a distance. */
+static karst_status make_graph(karst_context *context, const karst_graph *graph, karst_index hubs, int distance,
+                               const karst_tile_set *set, karst_graph *tiles)
 {
-  enum { LEAST = 32 }; /* tiles of a colour for which there are more colours than the fewest */
   const karst_index n = graph->vertices;
-  karst_graph tiles = {0};
-  karst_index *group = NULL;
   int reach = distance;
-  karst_status status = karst_allocate(context, &set->colour, set->tiles, sizeof *set->colour, what);
-  if (!status) status = karst_allocate(context, &group, n, sizeof *group, what);
+  karst_index *group;
+  karst_status status = karst_allocate(context, &group, n, sizeof *group, what);
   if (status) return status;
   for (karst_index i = 0; i < n; i++) group[i] = set->tile[i] < hubs ? set->tile[i] : -1;
-  status = karst_graph_of_groups(context, graph, hubs, group, &reach, &tiles);
+  status = karst_graph_of_groups(context, graph, hubs, group, &reach, tiles);
   if (!status && reach < distance && reach < n)
     karst_notify(context, KARST_MESSAGE_WARNING,
                  "colours differ at the distance %d instead of %d, for the graph would be too large: fill may couple "
                  "rows of one colour",
                  reach, distance);
-  if (!status) status = karst_graph_colour(context, &tiles, set->colour, &set->colours);
-  if (!status && strength) status = karst_graph_colour_in_cycle(context, &tiles, LEAST, set->colour, &set->colours);
-  if (!status && strength) status = karst_tile_set_settle(context, graph, strength, group, &tiles, reach, set);
-  karst_graph_destroy(context, &tiles);
   karst_release(context, group);
+  return status;
+}
+
+karst_status karst_tile_set_colour(karst_context *context, const karst_graph *graph, karst_index hubs, int distance,
+                                   karst_tile_set *set)
+{
+  enum { LEAST = 32 }; /* tiles of a colour for which there are more colours than the fewest */
+  const bool made = distance == 1 && set->ahead; /* the graph is there */
+  karst_graph tiles = {0};
+  karst_status status = karst_allocate(context, &set->colour, set->tiles, sizeof *set->colour, what);
+  if (!status && !made) status = make_graph(context, graph, hubs, distance, set, &tiles);
+  const karst_graph *apart = made ? &set->near : &tiles;
+  if (!status) status = karst_graph_colour(context, apart, set->colour, &set->colours);
+  const karst_index fewest = set->colours;
+  if (!status && set->ahead) status = karst_graph_colour_in_cycle(context, apart, LEAST, set->colour, &set->colours);
+  if (set->ahead && set->colours == fewest && hubs / LEAST > fewest) set->colours++; /* for the search, without cycle */
+  if (!status && set->ahead) status = karst_tile_set_settle(context, apart, set);
+  karst_graph_destroy(context, &tiles);
   if (status) return status;
   for (karst_index t = hubs; t < set->tiles; t++) set->colour[t] = set->colours++;
   return KARST_SUCCESS;

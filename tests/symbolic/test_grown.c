@@ -1,11 +1,13 @@
-/* Tiles that grow are the same for any number of threads, also where the rows are cut into parts. They are valid for
- * graphs in pieces, a single row and a dense one. In colours they keep most of the order of the rows, and on a grid in
- * natural order they are boxes. No tile's colour alone could be better. RCM is applied first only if the order is
- * bad. */
+/* Tiles that grow are the same for any number of threads. They are valid for graphs in pieces, a single row and a dense
+ * one, and know the couplings between them. Single rows share tiles. In colours they keep most of the order of the
+ * rows, and on a grid in natural order they are boxes. No tile's colour alone could be better. RCM is applied first
+ * only if the order is bad. */
 #include "symbolic/ordering/tiles.h"
 #include "tests/support/tilings.h"
 
-enum { NX = 600, NY = 500, ROWS = NX * NY }; /* rows of two parts */
+#include <math.h>
+
+enum { NX = 600, NY = 500, ROWS = NX * NY }; /* work for several threads */
 
 /* A 5-point grid with a share of its couplings missing. */
 static struct pattern make_plane(karst_index nx, karst_index ny, double missing)
@@ -85,6 +87,12 @@ static struct pattern make_pieces(bool dense)
 
 static void test_pieces(karst_context *context)
 {
+  struct pattern rows = pattern_empty(100, 1);
+  karst_ordering_pattern apart = grown_pattern(context, &rows, 16);
+  struct tiled shared = tiled_make("tiles", &apart);
+  tap_ok(tiled_is_valid(&apart, &shared, 16) && shared.tiling.tiles == 7, "100 single rows share 7 tiles of 16");
+  tiled_free(context, &shared);
+  pattern_free(&rows);
   int wrong = 0;
   for (int c = 0; c < 12; c++) {
     struct pattern A = make_pieces(c % 2);
@@ -165,44 +173,96 @@ static bool is_coloured(const karst_graph *tiles, const karst_tile_set *set)
   return right;
 }
 
-/* Squares of 4 by 4 rows of a plane, in the fewest colours and two more. */
+/* A plane of rows in random couplings, and its tiles. */
+struct joined {
+  struct pattern A;
+  karst_graph graph;
+  float *strength; /* multiples of 1 / 1024, whose sums are exact */
+  karst_tile_set set;
+};
+
+static struct joined join_plane(karst_context *context, karst_index side)
+{
+  struct joined j = {.A = make_plane(side, side, 0)};
+  const karst_ordering_pattern pattern = tiled_pattern(context, &j.A);
+  tap_need(context, karst_graph_of_pattern(&pattern, &j.graph), "graph");
+  j.strength = tap_memory(j.graph.start[j.A.n], sizeof *j.strength);
+  for (karst_index i = 0; i < j.A.n; i++)
+    for (karst_index e = j.graph.start[i]; e < j.graph.start[i + 1]; e++) {
+      const karst_index other = j.graph.neighbour[e];
+      karst_index m = j.graph.start[other];
+      while (j.graph.neighbour[m] != i) m++;
+      j.strength[e] = other < i ? j.strength[m] : roundf((float)(512 + 400 * tap_random())) / 1024;
+    }
+  tap_need(context, karst_tile_set_join(context, &j.graph, j.strength, 64, 16, &j.set), "tiles");
+  return j;
+}
+
+static void joined_free(karst_context *context, struct joined *j)
+{
+  karst_tile_set_destroy(context, &j->set);
+  karst_graph_destroy(context, &j->graph);
+  free(j->strength);
+  pattern_free(&j->A);
+}
+
+/* Adds the couplings between tiles t and u, which differ, as set->ahead has them, to *ahead, and their number to
+ * *count. */
+static void add_between(const struct joined *j, karst_index t, karst_index u, float *ahead, int *count)
+{
+  for (karst_index i = 0; i < j->A.n; i++)
+    for (karst_index e = j->graph.start[i]; e < j->graph.start[i + 1]; e++) {
+      const karst_index other = j->graph.neighbour[e];
+      if (j->set.tile[i] != t || j->set.tile[other] != u) continue;
+      *ahead += 1024 * (i < other ? j->strength[e] : -j->strength[e]);
+      ++*count;
+    }
+}
+
+static void test_couplings(karst_context *context)
+{
+  struct joined j = join_plane(context, 20);
+  int wrong = 0;
+  for (karst_index t = 0; t < j.set.tiles; t++)
+    for (karst_index u = 0; u < j.set.tiles; u++) {
+      float ahead = 0;
+      int count = 0, found = 0;
+      if (t != u) add_between(&j, t, u, &ahead, &count);
+      for (karst_index e = j.set.near.start[t]; e < j.set.near.start[t + 1]; e++)
+        if (j.set.near.neighbour[e] == u) {
+          found++;
+          wrong += j.set.ahead[e] != ahead;
+        }
+      wrong += found != (count > 0);
+    }
+  tap_ok(wrong == 0, "%ld tiles of a plane know the strength of the couplings between them", (long)j.set.tiles);
+  joined_free(context, &j);
+}
+
 static void test_settle(karst_context *context, int distance)
 {
-  enum { SIDE = 40, N = SIDE * SIDE, EACH = 4, TILES = N / EACH / EACH };
-  struct pattern A = make_plane(SIDE, SIDE, 0);
-  const karst_ordering_pattern pattern = tiled_pattern(context, &A);
-  karst_index tile[N], colour[TILES];
-  karst_tile_set set = {.tiles = TILES, .tile = tile, .colour = colour};
-  karst_graph graph, tiles;
+  struct joined j = join_plane(context, 40);
+  karst_tile_set *set = &j.set;
+  karst_graph tiles;
   int better = 0, reach = distance;
-  tap_need(context, karst_graph_of_pattern(&pattern, &graph), "graph");
-  float *strength = tap_memory(graph.start[N], sizeof *strength);
-  for (karst_index i = 0; i < N; i++) tile[i] = i % SIDE / EACH + SIDE / EACH * (i / SIDE / EACH);
-  for (karst_index e = 0; e < graph.start[N]; e++) strength[e] = (float)(1 + 0.9 * tap_random());
-  for (karst_index i = 0; i < N; i++)
-    for (karst_index e = graph.start[i]; e < graph.start[i + 1]; e++)
-      for (karst_index m = graph.start[graph.neighbour[e]]; m < graph.start[graph.neighbour[e] + 1]; m++)
-        if (graph.neighbour[m] == i) strength[m] = strength[e];
-  tap_need(context, karst_graph_of_groups(context, &graph, TILES, tile, &reach, &tiles), "tiles");
-  tap_need(context, karst_graph_colour(context, &tiles, colour, &set.colours), "colours");
-  set.colours += 2;
-  const double before = count_reversed(&graph, strength, &set);
-  tap_need(context, karst_tile_set_settle(context, &graph, strength, tile, &tiles, distance, &set), "settle");
-  const double after = count_reversed(&graph, strength, &set);
-  bool right = is_coloured(&tiles, &set);
-  for (karst_index t = 0; t < TILES; t++)
-    for (karst_index c = 0, own = colour[t]; c < set.colours; c++, colour[t] = own) {
-      colour[t] = c;
-      /* sums of a few numbers in float */
-      better += is_coloured(&tiles, &set) && count_reversed(&graph, strength, &set) < after - 1e-4;
+  tap_need(context, karst_graph_of_groups(context, &j.graph, set->tiles, set->tile, &reach, &tiles), "tiles");
+  tap_need(context, karst_allocate(context, &set->colour, set->tiles, sizeof *set->colour, "colours"), "memory");
+  tap_need(context, karst_graph_colour(context, &tiles, set->colour, &set->colours), "colours");
+  set->colours += 2;
+  const double before = count_reversed(&j.graph, j.strength, set);
+  tap_need(context, karst_tile_set_settle(context, &tiles, set), "settle");
+  const double after = count_reversed(&j.graph, j.strength, set);
+  bool right = is_coloured(&tiles, set);
+  for (karst_index t = 0; t < set->tiles; t++)
+    for (karst_index c = 0, own = set->colour[t]; c < set->colours; c++, set->colour[t] = own) {
+      set->colour[t] = c;
+      better += is_coloured(&tiles, set) && count_reversed(&j.graph, j.strength, set) < after - 1e-4;
     }
   tap_ok(right && after < before && better == 0,
          "distance %d: other colours reverse a strength of %.0f, not %.0f, and no single change reverses less",
          distance, after, before);
-  karst_graph_destroy(context, &graph);
   karst_graph_destroy(context, &tiles);
-  free(strength);
-  pattern_free(&A);
+  joined_free(context, &j);
 }
 
 static void test_ground(karst_context *context)
@@ -225,8 +285,12 @@ static void test_ground(karst_context *context)
   pattern.row_start = start;
   pattern.column = column;
   tap_need(context, karst_ground_choose(&pattern, &ground), "ground");
-  const double reach = karst_order_reach(ROWS, ground.pattern.row_start, ground.pattern.column);
-  tap_ok(ground.sequence && reach < NX, "a shuffled plane gets the order of RCM: coupled rows are %.0f apart", reach);
+  double apart = 0;
+  for (karst_index i = 0; i < ROWS; i++)
+    for (karst_index k = ground.pattern.row_start[i]; k < ground.pattern.row_start[i + 1]; k++)
+      apart += fabs((double)(ground.pattern.column[k] - i));
+  apart /= (double)ground.pattern.row_start[ROWS];
+  tap_ok(ground.sequence && apart < NX, "a shuffled plane gets the order of RCM: coupled rows are %.0f apart", apart);
   karst_ground_destroy(&ground);
   karst_release(context, start);
   karst_release(context, column);
@@ -244,6 +308,7 @@ int main(void)
     tap_skip("built without OpenMP", "the same tiles for any number of threads");
   test_pieces(context);
   test_order(context);
+  test_couplings(context);
   test_settle(context, 1);
   test_settle(context, 2);
   test_ground(context);
