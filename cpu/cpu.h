@@ -96,7 +96,8 @@ void karst_multiply_elements_cpu(karst_context *context, int64_t n, const double
 void karst_divide_elements_cpu(karst_context *context, int64_t n, const double *d, const double *x, double *y);
 
 /* couple.c */
-void karst_couple_cpu(karst_context *context, const karst_matrix *A, const double *inverse, float *strength);
+karst_status karst_couple_cpu(karst_context *context, const karst_matrix *A, const karst_index *diagonal,
+                              double *inverse, float *strength, bool *sound);
 
 /* residual.c */
 void karst_residual_precise_cpu(karst_context *context, const karst_matrix *A, const double *b, const double *x,

@@ -75,7 +75,8 @@ void karst_residual_precise_cuda(karst_context *context, const karst_matrix *A, 
                                  double *r, double *norm2);
 
 /* couple.cu */
-void karst_couple_cuda(karst_context *context, const karst_matrix *A, const double *inverse, float *strength);
+karst_status karst_couple_cuda(karst_context *context, const karst_matrix *A, const karst_index *diagonal,
+                               double *inverse, float *strength, bool *sound);
 
 /* diagonal.cu */
 karst_status karst_missing_diagonal_cuda(karst_context *context, const karst_matrix *A, karst_index *block_row);

@@ -142,9 +142,11 @@ struct karst_backend {
    * otherwise they are unchanged. */
   karst_status (*invert_diagonal)(karst_context *context, const karst_matrix *A, const karst_index *diagonal,
                                   double *inverse, karst_reason *reason, karst_index *block_row);
-  /* strength[k] of entry k = (i,j) of A: karst_coupling of lib/backend/coupling.h, 0 on the diagonal. inverse: from
-   * invert_diagonal. strength: [blocks] device memory. */
-  void (*couple)(karst_context *context, const karst_matrix *A, const double *inverse, float *strength);
+  /* strength[k] of entry k = (i,j) of A, as lib/backend/coupling.h defines it, 0 on the diagonal. diagonal: as for
+   * invert_diagonal; inverse: [b*b*block_rows] work space, strength: [blocks], both device memory. *sound: whether all
+   * diagonal blocks are regular; else strength is undefined. */
+  karst_status (*couple)(karst_context *context, const karst_matrix *A, const karst_index *diagonal, double *inverse,
+                         float *strength, bool *sound);
   /* In each block row i of count rows: y(i) = S(i) x(i) for b-by-b blocks S(i) stored one after the other. */
   void (*multiply_diagonal)(karst_context *context, karst_index count, int b, const double *S, const double *x,
                             double *y);

@@ -6,7 +6,7 @@
 
 #include <float.h>
 
-/* Returns the strength of the coupling of rows i and j. With x = A_ii^-1 A_ij and y = A_jj^-1 A_ji it is
+/* The strength of the coupling of rows i and j, with x = A_ii^-1 A_ij and y = A_jj^-1 A_ji, is
  *
  *     sqrt(sum_c max(0, x_cc y_cc)) + w max_c (|x_cc| + |y_cc|)
  *
@@ -14,21 +14,28 @@
  * of unknown c. So the first term is the coupling of the pressures, which hold each other in both directions, while
  * what flows couples one way, with a product near zero; no one has to say which unknown the pressure is. The second
  * term, with w = 1/100, tells weak couplings from each other, and the strong ones where there is no pressure. An
- * unknown alone (b = 1) is held by its flow as well: w = 1/2. a_ji is NULL if the entry is missing. A strength that is
- * not finite counts as zero. */
-KARST_INLINE float karst_coupling(int b, const double *inverse_i, const double *a_ij, const double *inverse_j,
-                                  const double *a_ji)
+ * unknown alone (b = 1) is held by its flow as well: w = 1/2. y = 0 if entry (j,i) is missing. A strength that is not
+ * finite counts as zero. */
+
+/* Returns x_cc of a block A_ij. inverse: A_ii^-1. */
+KARST_INLINE double karst_coupling_one_way(int b, const double *inverse, const double *block, int c)
 {
-  const double one_way = b > 1 ? 0.01 : 0.5;
-  double both = 0, most = 0;
-  for (int c = 0; c < b; c++) {
-    double x = 0, y = 0;
-    for (int r = 0; r < b; r++) x += inverse_i[c + b * r] * a_ij[r + b * c];
-    for (int r = 0; r < b && a_ji; r++) y += inverse_j[c + b * r] * a_ji[r + b * c];
-    if (x * y > 0) both += x * y;
-    if (fabs(x) + fabs(y) > most) most = fabs(x) + fabs(y);
-  }
-  const float strength = (float)(sqrt(both) + one_way * most);
+  double x = 0;
+  KARST_UNROLL
+  for (int r = 0; r < b; r++) x += inverse[c + b * r] * block[r + b * c];
+  return x;
+}
+
+/* Adds an unknown to the sum and the maximum, which begin with zero. */
+KARST_INLINE void karst_coupling_add(double x, double y, double *both, double *most)
+{
+  *both += x * y > 0 ? x * y : 0;
+  *most = fabs(x) + fabs(y) > *most ? fabs(x) + fabs(y) : *most;
+}
+
+KARST_INLINE float karst_coupling_strength(int b, double both, double most)
+{
+  const float strength = (float)(sqrt(both) + (b > 1 ? 0.01 : 0.5) * most);
   return strength <= FLT_MAX ? strength : 0;
 }
 

@@ -79,21 +79,6 @@ static karst_status fetch_blocks(const karst_matrix *A, karst_index count, const
   return status;
 }
 
-/* Computes the strength of each entry of A in device memory. inverse: [b*b*block_rows] work space there. *sound:
- * whether all diagonal blocks are regular. */
-static karst_status couple_entries(const karst_matrix *A, double *inverse, float *strength, bool *sound)
-{
-  karst_context *context = A->context;
-  karst_index *diagonal, block_row = -1;
-  karst_reason reason = KARST_SOUND;
-  karst_status status = karst_matrix_locate_diagonal(A, &diagonal);
-  if (!status) status = context->backend->invert_diagonal(context, A, diagonal, inverse, &reason, &block_row);
-  *sound = !status && reason == KARST_SOUND;
-  if (*sound) context->backend->couple(context, A, inverse, strength);
-  context->backend->release(context, diagonal);
-  return status;
-}
-
 /* The strengths of all entries. *strength: [blocks], allocated here; NULL if A has not all diagonal blocks, or a
  * singular one. */
 static karst_status couple_all(const karst_matrix *A, float **strength)
@@ -101,6 +86,7 @@ static karst_status couple_all(const karst_matrix *A, float **strength)
   karst_context *context = A->context;
   const struct karst_backend *backend = context->backend;
   const size_t bytes = (size_t)A->blocks * sizeof **strength;
+  karst_index *diagonal = NULL;
   double *inverse = NULL;
   void *device = NULL;
   bool sound = false;
@@ -108,9 +94,11 @@ static karst_status couple_all(const karst_matrix *A, float **strength)
   if (bytes == 0 || karst_matrix_find_missing_diagonal(A) >= 0) return KARST_SUCCESS;
   karst_status status = karst_device_doubles(context, karst_block_offset(A->block_size, A->block_rows), what, &inverse);
   if (!status) status = backend->allocate(context, bytes, what, &device);
-  if (!status) status = couple_entries(A, inverse, device, &sound);
+  if (!status) status = karst_matrix_locate_diagonal(A, &diagonal);
+  if (!status) status = backend->couple(context, A, diagonal, inverse, device, &sound);
   if (!status && sound) status = karst_allocate(context, strength, A->blocks, sizeof **strength, what);
   if (!status && sound) status = backend->download(context, *strength, device, bytes);
+  backend->release(context, diagonal);
   backend->release(context, inverse);
   backend->release(context, device);
   return status;
