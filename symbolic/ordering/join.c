@@ -7,9 +7,9 @@
  * fit into a tile. So tiles end where couplings are weak. Threads share each round, and tiles do not depend on their
  * number.
  *
- * Both ends of a coupling judge it alike: weights are integers, whose sums are exact up to 2^24, and of equal ones both
- * prefer the same. These are couplings that divide a line of rows into pairs from its start, and the nearest of them,
- * so that tiles are boxes where couplings are equal on a grid.
+ * Both ends of a coupling judge it alike: strengths are multiples of 1/1024, whose sums are exact up to 2^14, and of
+ * equal ones both prefer the same. These are couplings that divide a line of rows into pairs from its start, and the
+ * nearest of them, so that tiles are boxes where couplings are equal on a grid.
  *
  * Tiles are numbered by their first rows. Pieces of the graph that are smaller than a tile share tiles. */
 #include "config.h"
@@ -17,32 +17,29 @@
 #include "lib/base/threads.h"
 #include "symbolic/ordering/tiles.h"
 
-#include <math.h>
-
 enum { ROUNDS = 20, FREE = -1 };
 
 static const char what[] = "the tiles of an ordering";
-static const float unit = 1024; /* the weight of the strongest coupling */
 
 /* Groups of rows and the couplings between them. */
 struct level {
   karst_index vertices, edges; /* edges: a bound of their number */
   karst_index longest;         /* a bound of the number of neighbours of a group */
-  karst_index *size;           /* [vertices] rows of each; 0 for a hub */
+  karst_index *size;           /* [vertices] rows of each */
   karst_index *begin, *end;    /* [vertices] where its edges begin and end */
-  karst_index *neighbour;      /* [edges of the first level] */
+  karst_index *neighbour;      /* [edges] */
   float *weight;               /* of each edge, the strength of all its couplings */
-  float *ahead;                /* of those whose row in the neighbour comes later, less that of the others */
+  float *ahead; /* of those whose row in the neighbour comes later, less that of the others; NULL: rows */
 };
 
 struct joining {
   karst_context *context;
   karst_index rows, most;
-  karst_index *group;  /* [rows] the group of each row; -1: it is a hub */
-  karst_index *mate;   /* [rows] the other group of a pair, or FREE */
-  karst_index *target; /* [rows] the group that each points at, or -1 */
-  karst_index *coarse; /* [rows] the pair or single group of the next level that each belongs to */
-  struct level level[2], *now, *next;
+  karst_index *group;                 /* [rows] the group of each row; -1: it is a hub */
+  karst_index *mate;                  /* [rows] the other group of a pair, or FREE */
+  karst_index *target;                /* [rows] the group that each points at, or -1 */
+  karst_index *coarse;                /* [rows] the pair or single group of the next level that each belongs to */
+  struct level level[3], *now, *next; /* the first has the arrays of the graph */
 };
 
 static karst_piece begin_level(const struct joining *j)
@@ -50,27 +47,16 @@ static karst_piece begin_level(const struct joining *j)
   return karst_begin(j->context, KARST_KIND_ONCE, j->now->edges);
 }
 
-/* Copies the graph without hubs. */
-static void begin_rows(struct joining *j, const karst_graph *graph, const float *strength, karst_index hub_degree)
+/* Makes rows groups. A hub is as large as a tile, so that it joins no other row. */
+static void begin_rows(struct joining *j, const karst_graph *graph, karst_index hub_degree)
 {
-  struct level *now = j->now;
-  karst_piece piece = begin_level(j);
+  karst_piece piece = karst_begin(j->context, KARST_KIND_ONCE, j->rows);
 #pragma omp parallel num_threads(piece.threads)
   {
-    const karst_part part = karst_part_rows(&piece, graph->vertices, graph->start);
+    const karst_part part = karst_part_begin(&piece, j->rows);
     for (karst_index v = part.first; v < part.last; v++) {
       const bool hub = karst_graph_is_hub(graph, hub_degree, v);
-      karst_index end = now->begin[v] = graph->start[v];
-      for (karst_index e = graph->start[v]; e < graph->start[v + 1] && !hub; e++) {
-        const karst_index w = graph->neighbour[e];
-        if (karst_graph_is_hub(graph, hub_degree, w)) continue;
-        now->neighbour[end] = w;
-        now->weight[end] = rintf(unit * strength[e]);
-        now->ahead[end] = v < w ? now->weight[end] : -now->weight[end];
-        end++;
-      }
-      now->end[v] = end;
-      now->size[v] = !hub;
+      j->now->size[v] = hub ? j->most : 1;
       j->group[v] = hub ? -1 : v;
     }
     karst_part_end(&piece, &part);
@@ -161,7 +147,9 @@ static void number_pairs(struct joining *j)
   next->vertices = next->edges = next->longest = 0;
   for (karst_index v = 0; v < now->vertices; v++) {
     const karst_index w = j->mate[v], c = next->vertices;
-    if (w != FREE && w < v) continue;
+    const bool hub = now == j->level && j->group[v] < 0;
+    if (hub) j->coarse[v] = -1;
+    if (hub || (w != FREE && w < v)) continue;
     next->size[c] = now->size[v] + (w == FREE ? 0 : now->size[w]);
     next->begin[c] = next->end[c] = next->edges;
     const karst_index length = now->end[v] - now->begin[v] + (w == FREE ? 0 : now->end[w] - now->begin[w]);
@@ -183,9 +171,9 @@ static void add_edges(const struct joining *j, karst_index v, karst_index c, kar
   const karst_index begin = next->begin[c];
   karst_index end = next->end[c];
   for (karst_index e = now->begin[v]; e < now->end[v]; e++) {
-    const karst_index d = j->coarse[now->neighbour[e]];
+    const karst_index w = now->neighbour[e], d = j->coarse[w];
     karst_index h = d & mask;
-    if (d == c) continue;
+    if (d == c || d < 0) continue;
     while (slot[h] > begin && slot[h] <= end && next->neighbour[slot[h] - 1] != d) h = (h + 1) & mask;
     if (slot[h] <= begin || slot[h] > end) {
       next->neighbour[end] = d;
@@ -193,7 +181,7 @@ static void add_edges(const struct joining *j, karst_index v, karst_index c, kar
       slot[h] = ++end;
     }
     next->weight[slot[h] - 1] += now->weight[e];
-    next->ahead[slot[h] - 1] += now->ahead[e];
+    next->ahead[slot[h] - 1] += now->ahead ? now->ahead[e] : v < w ? now->weight[e] : -now->weight[e];
   }
   next->end[c] = end;
 }
@@ -247,7 +235,6 @@ static void number_tiles(const struct joining *j, karst_graph *near)
   near->vertices = 0;
   for (karst_index v = 0; v < now->vertices; v++) {
     const bool alone = now->begin[v] == now->end[v];
-    if (now->size[v] == 0) continue;
     if (alone && now->size[v] <= room) {
       room -= now->size[v];
       j->target[v] = shared;
@@ -286,12 +273,14 @@ static karst_status end_joining(struct joining *j, karst_tile_set *set)
   return KARST_SUCCESS;
 }
 
-static karst_status begin_joining(struct joining *j, karst_index edges)
+static karst_status begin_joining(struct joining *j, const karst_graph *graph, float *strength)
 {
-  const karst_index n = j->rows;
+  const karst_index n = j->rows, edges = graph->start[n];
   karst_status status;
-  for (int l = 0; l < 2; l++) {
-    struct level *level = &j->level[l];
+  j->level[0] = (struct level){n, edges, 0, NULL, graph->start, graph->start + 1, graph->neighbour, strength, NULL};
+  j->now = &j->level[0];
+  j->next = &j->level[1];
+  for (struct level *level = &j->level[1]; level < &j->level[3]; level++)
     if ((status = karst_allocate(j->context, &level->size, n, sizeof *level->size, what)) ||
         (status = karst_allocate(j->context, &level->begin, n, sizeof *level->begin, what)) ||
         (status = karst_allocate(j->context, &level->end, n, sizeof *level->end, what)) ||
@@ -299,21 +288,16 @@ static karst_status begin_joining(struct joining *j, karst_index edges)
         (status = karst_allocate(j->context, &level->weight, edges, sizeof *level->weight, what)) ||
         (status = karst_allocate(j->context, &level->ahead, edges, sizeof *level->ahead, what)))
       return status;
-  }
-  if ((status = karst_allocate(j->context, &j->mate, n, sizeof *j->mate, what)) ||
+  if ((status = karst_allocate(j->context, &j->now->size, n, sizeof *j->now->size, what)) ||
+      (status = karst_allocate(j->context, &j->mate, n, sizeof *j->mate, what)) ||
       (status = karst_allocate(j->context, &j->target, n, sizeof *j->target, what)))
     return status;
-  j->now = &j->level[0];
-  j->next = &j->level[1];
-  j->now->vertices = n;
-  j->now->edges = edges;
   return karst_allocate(j->context, &j->coarse, n, sizeof *j->coarse, what);
 }
 
 static void release(struct joining *j)
 {
-  for (int l = 0; l < 2; l++) {
-    struct level *level = &j->level[l];
+  for (struct level *level = &j->level[1]; level < &j->level[3]; level++) {
     karst_release(j->context, level->size);
     karst_release(j->context, level->begin);
     karst_release(j->context, level->end);
@@ -321,25 +305,27 @@ static void release(struct joining *j)
     karst_release(j->context, level->weight);
     karst_release(j->context, level->ahead);
   }
+  karst_release(j->context, j->level[0].size);
   karst_release(j->context, j->mate);
   karst_release(j->context, j->target);
   karst_release(j->context, j->coarse);
 }
 
-karst_status karst_tile_set_join(karst_context *context, const karst_graph *graph, const float *strength,
+karst_status karst_tile_set_join(karst_context *context, const karst_graph *graph, float *strength,
                                  karst_index hub_degree, karst_index most, karst_tile_set *set)
 {
   struct joining j = {.context = context, .rows = graph->vertices, .most = most};
+  bool any = true;
   karst_status status = karst_allocate(context, &set->tile, j.rows, sizeof *set->tile, what);
-  if (!status) status = begin_joining(&j, graph->start[j.rows]);
+  if (!status) status = begin_joining(&j, graph, strength);
   j.group = set->tile;
-  if (!status) begin_rows(&j, graph, strength, hub_degree);
-  while (!status && find_pairs(&j)) {
+  if (!status) begin_rows(&j, graph, hub_degree);
+  while (any && !status) {
+    any = find_pairs(&j);
     if ((status = join_pairs(&j))) break;
     regroup(&j, j.coarse);
-    struct level *last = j.now;
     j.now = j.next;
-    j.next = last;
+    j.next = &j.level[j.now == &j.level[1] ? 2 : 1];
   }
   if (!status) status = end_joining(&j, set);
   release(&j);

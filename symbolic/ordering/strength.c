@@ -132,10 +132,10 @@ static void take_entries(const karst_ordering_pattern *pattern, const karst_grap
   karst_end(pattern->context, &piece);
 }
 
-/* Makes strengths relative to the strongest of both rows, in the mean. */
+/* Makes strengths relative to the strongest of both rows, in the mean. Rounded, their sums are exact. */
 static void relate(karst_context *context, const karst_graph *graph, const float *scale, float *strength)
 {
-  static const float least = 1.0f / 30;
+  static const float least = 1.0f / 30, unit = 1024;
   karst_piece piece = karst_begin(context, KARST_KIND_ONCE, graph->start[graph->vertices]);
 #pragma omp parallel num_threads(piece.threads)
   {
@@ -143,7 +143,7 @@ static void relate(karst_context *context, const karst_graph *graph, const float
     for (karst_index i = part.first; i < part.last; i++)
       for (karst_index e = graph->start[i]; e < graph->start[i + 1]; e++) {
         const float share = strength[e] * (scale[i] + scale[graph->neighbour[e]]);
-        strength[e] = share > least ? share : least;
+        strength[e] = (float)(int)(unit * (share > least ? share : least) + 0.5f) / unit;
       }
     karst_part_end(&piece, &part);
   }

@@ -45,10 +45,10 @@ karst_status karst_tile_set_colour(karst_context *context, const karst_graph *gr
  * graph of tiles at a distance, whose neighbours have different colours before and after. */
 karst_status karst_tile_set_settle(karst_context *context, const karst_graph *apart, karst_tile_set *set);
 
-/* Computes the strength of the edges of a pattern's graph, 1/30 to 1: for each entry of graph->neighbour that of both
- * couplings (lib/backend/coupling.h), the mean of its shares of the strongest ones of both rows; 1 if the pattern has
- * no matrix, or one that lacks a regular diagonal block. source[k]: which entry of the matrix entry k of the pattern
- * is; NULL: k. *strength: [graph->start[vertices]], allocated here. */
+/* Computes the strength of the edges of a pattern's graph, 1/30 to 1 in multiples of 1/1024: for each entry of
+ * graph->neighbour that of both couplings (lib/backend/coupling.h), the mean of its shares of the strongest ones of
+ * both rows; 1 if the pattern has no matrix, or one that lacks a regular diagonal block. source[k]: which entry of the
+ * matrix entry k of the pattern is; NULL: k. *strength: [graph->start[vertices]], allocated here. */
 karst_status karst_strength_of_edges(const karst_ordering_pattern *pattern, const karst_graph *graph,
                                      const karst_index *source, float **strength);
 
@@ -106,9 +106,9 @@ typedef struct karst_ground {
 karst_status karst_ground_choose(const karst_ordering_pattern *pattern, karst_ground *ground);
 void karst_ground_destroy(karst_ground *ground);
 
-/* Joins rows into tiles of at most most rows along strong couplings. Rows with hub_degree neighbours or more get no
- * tile. */
-karst_status karst_tile_set_join(karst_context *context, const karst_graph *graph, const float *strength,
+/* Joins rows into tiles of at most most rows along strong couplings. strength, which is only read: see above. Rows with
+ * hub_degree neighbours or more get no tile. */
+karst_status karst_tile_set_join(karst_context *context, const karst_graph *graph, float *strength,
                                  karst_index hub_degree, karst_index most, karst_tile_set *set);
 
 #endif

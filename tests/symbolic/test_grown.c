@@ -214,7 +214,7 @@ static void add_between(const struct joined *j, karst_index t, karst_index u, fl
     for (karst_index e = j->graph.start[i]; e < j->graph.start[i + 1]; e++) {
       const karst_index other = j->graph.neighbour[e];
       if (j->set.tile[i] != t || j->set.tile[other] != u) continue;
-      *ahead += 1024 * (i < other ? j->strength[e] : -j->strength[e]);
+      *ahead += i < other ? j->strength[e] : -j->strength[e];
       ++*count;
     }
 }
