@@ -41,7 +41,7 @@ static struct ratios find_ratios(const karst_auto *choice, int i)
   case KARST_AUTO_LEVELS:
     return (struct ratios){pow(fill, 1.5), fill, 1 + 0.4 * (fill - 1), pow(level_least, k), pow(level_most, k)};
   case KARST_AUTO_ABOVE:
-    return choice->host ? (struct ratios){alone ? 30 : 5, 2.2, 2.4, 0.02, 0.4}
+    return choice->host ? (struct ratios){alone ? 30 : 6, 2.2, 2.4, 0.02, 0.4}
                         : (struct ratios){alone ? 30 : 2.5, 2.2, 1.5, 0.02, 0.4};
   default:
     return (struct ratios){1, 1, 1, 1, 1};
@@ -58,7 +58,7 @@ static double find_least(const karst_auto *choice, int i, int j)
   return i == j ? 1 : own->ordering[0] == 't' ? 0.95 : 0.4;
 }
 
-/* Returns the cost of a set-up over that of ILU(0) in natural order. */
+/* Returns the cost of a set-up with the first update over that of ILU(0) in natural order. */
 static double find_setup(const karst_auto *choice, int i)
 {
   return find_ratios(choice, i).setup * (choice->ladder.rung[i].ordering[0] == 't' ? tiles_setup : 1);
@@ -68,7 +68,8 @@ double karst_auto_outlook_setup(const karst_auto *choice, int i)
 {
   const karst_auto_figures *own = &choice->figures[i], *best = &choice->figures[choice->best];
   const double with_analysis = best->update / find_ratios(choice, choice->best).update; /* no set-up was measured */
-  const double first = isnan(best->setup) ? with_analysis : best->setup / find_setup(choice, choice->best);
+  const double measured = (best->setup + best->update) / find_setup(choice, choice->best);
+  const double first = isnan(best->setup) ? with_analysis : measured;
   return isnan(own->setup) ? first * find_setup(choice, i) : own->setup;
 }
 
