@@ -29,3 +29,21 @@ void karst_schedule_share(const karst_schedule *schedule, karst_index level, int
   while (run < end && schedule->run_work[run] - base < karst_share(work, thread + 1, team)) run++;
   *last = run;
 }
+
+void karst_schedule_sweep(karst_context *context, karst_kind kind, int b, int threads, const karst_schedule *schedule,
+                          karst_index count, karst_sweep_rows *rows, const void *pass)
+{
+  karst_piece piece = karst_schedule_begin(context, kind, b, threads, schedule);
+  karst_barrier barrier = {0};
+  if (piece.threads == 1)
+    rows(pass, 0, count);
+  else
+#pragma omp parallel num_threads(piece.threads)
+    for (karst_index level = 0; level < schedule->levels; level++) {
+      karst_index run, end;
+      if (level > 0) karst_barrier_wait(&barrier, karst_team());
+      karst_schedule_share(schedule, level, karst_thread(), karst_team(), &run, &end);
+      for (; run < end; run++) rows(pass, schedule->run_first[run], schedule->run_last[run]);
+    }
+  karst_end(context, &piece);
+}

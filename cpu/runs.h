@@ -22,4 +22,12 @@ karst_piece karst_schedule_begin(karst_context *context, karst_kind kind, int b,
 void karst_schedule_share(const karst_schedule *schedule, karst_index level, int thread, int team, karst_index *first,
                           karst_index *last);
 
+/* Some rows of a triangular sweep; pass has what the sweep reads and writes. */
+typedef void karst_sweep_rows(const void *pass, karst_index first, karst_index last);
+
+/* A piece that sweeps a triangle of so many rows: threads take the runs of one level in parallel, level after level. A
+ * single thread takes all rows in order. */
+void karst_schedule_sweep(karst_context *context, karst_kind kind, int b, int threads, const karst_schedule *schedule,
+                          karst_index count, karst_sweep_rows *rows, const void *pass);
+
 #endif

@@ -1,9 +1,12 @@
 /* dilu_sweep_template.h - the two sweeps of solve.c over rows of values of type T. solve.c includes it with NAME(x) the
  * name of a function for T, VALUE the blocks of A and INVERSE D^-1. */
 
-KARST_INLINE void NAME(forward)(int b, const karst_matrix *A, const karst_dilu *dilu, karst_index first,
-                                karst_index last, const double *r, double *z)
+KARST_INLINE void NAME(forward)(int b, const struct pass *pass, karst_index first, karst_index last)
 {
+  const karst_matrix *A = pass->A;
+  const karst_dilu *dilu = pass->dilu;
+  const double *r = pass->r;
+  double *z = pass->z;
   const int64_t bb = (int64_t)b * b, bytes = bb * (int64_t)sizeof(T);
   const karst_index *lower = karst_dilu_runs_of(dilu)->lower, *start = A->row_start, *column = A->column;
   const T *value = VALUE, *inverse = INVERSE;
@@ -21,9 +24,11 @@ KARST_INLINE void NAME(forward)(int b, const karst_matrix *A, const karst_dilu *
   }
 }
 
-KARST_INLINE void NAME(backward)(int b, const karst_matrix *A, const karst_dilu *dilu, karst_index first,
-                                 karst_index last, double *z)
+KARST_INLINE void NAME(backward)(int b, const struct pass *pass, karst_index first, karst_index last)
 {
+  const karst_matrix *A = pass->A;
+  const karst_dilu *dilu = pass->dilu;
+  double *z = pass->z;
   const int64_t bb = (int64_t)b * b, bytes = bb * (int64_t)sizeof(T);
   const karst_index *lower = karst_dilu_runs_of(dilu)->lower, *start = A->row_start, *column = A->column;
   const T *value = VALUE, *inverse = INVERSE;
@@ -42,26 +47,23 @@ KARST_INLINE void NAME(backward)(int b, const karst_matrix *A, const karst_dilu 
 }
 
 #define INSTANCE(SIZE, B)                                                                                              \
-  KARST_KERNEL static void NAME(dilu_forward_##SIZE)(const karst_matrix *A, const karst_dilu *dilu, karst_index first, \
-                                                     karst_index last, const double *r, double *z)                     \
+  KARST_KERNEL static void NAME(dilu_forward_##SIZE)(const void *pass, karst_index first, karst_index last)            \
   {                                                                                                                    \
-    NAME(forward)(B, A, dilu, first, last, r, z);                                                                      \
+    NAME(forward)(B, pass, first, last);                                                                               \
   }                                                                                                                    \
-  KARST_KERNEL static void NAME(dilu_backward_##SIZE)(const karst_matrix *A, const karst_dilu *dilu,                   \
-                                                      karst_index first, karst_index last, const double *r, double *z) \
+  KARST_KERNEL static void NAME(dilu_backward_##SIZE)(const void *pass, karst_index first, karst_index last)           \
   {                                                                                                                    \
-    (void)r;                                                                                                           \
-    NAME(backward)(B, A, dilu, first, last, z);                                                                        \
+    NAME(backward)(B, pass, first, last);                                                                              \
   }
 #define INSTANCES(B) INSTANCE(B, B)
 KARST_BLOCK_SIZES(INSTANCES)
-INSTANCE(any, A->block_size)
+INSTANCE(any, ((const struct pass *)pass)->A->block_size)
 #undef INSTANCES
 #undef INSTANCE
 
 #define FORWARD(B) [B] = NAME(dilu_forward_##B),
 #define BACKWARD(B) [B] = NAME(dilu_backward_##B),
-static dilu_sweep_function *const NAME(forwards)[] = {NAME(dilu_forward_any), KARST_BLOCK_SIZES(FORWARD)};
-static dilu_sweep_function *const NAME(backwards)[] = {NAME(dilu_backward_any), KARST_BLOCK_SIZES(BACKWARD)};
+static karst_sweep_rows *const NAME(forwards)[] = {NAME(dilu_forward_any), KARST_BLOCK_SIZES(FORWARD)};
+static karst_sweep_rows *const NAME(backwards)[] = {NAME(dilu_backward_any), KARST_BLOCK_SIZES(BACKWARD)};
 #undef FORWARD
 #undef BACKWARD

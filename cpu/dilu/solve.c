@@ -15,8 +15,12 @@
 /* Larger blocks are streams that the processor prefetches by itself. */
 enum { LARGEST_PREFETCHED = 4 };
 
-typedef void dilu_sweep_function(const karst_matrix *A, const karst_dilu *dilu, karst_index first, karst_index last,
-                                 const double *r, double *z);
+struct pass {
+  const karst_matrix *A;
+  const karst_dilu *dilu;
+  const double *r;
+  double *z;
+};
 
 #define T double
 #define NAME(x) x
@@ -37,34 +41,17 @@ typedef void dilu_sweep_function(const karst_matrix *A, const karst_dilu *dilu, 
 #undef VALUE
 #undef INVERSE
 
-/* Takes the runs of one level in parallel, level after level. A single thread takes all rows in order. */
-static void sweep(karst_context *context, karst_kind kind, const karst_schedule *schedule, dilu_sweep_function *rows,
-                  const karst_matrix *A, const karst_dilu *dilu, const double *r, double *z)
-{
-  const int threads = karst_dilu_runs_of(dilu)->threads;
-  karst_piece piece = karst_schedule_begin(context, kind, A->block_size, threads, schedule);
-  karst_barrier barrier = {0};
-  if (piece.threads == 1)
-    rows(A, dilu, 0, A->block_rows, r, z);
-  else
-#pragma omp parallel num_threads(piece.threads)
-    for (karst_index level = 0; level < schedule->levels; level++) {
-      karst_index run, end;
-      if (level > 0) karst_barrier_wait(&barrier, karst_team());
-      karst_schedule_share(schedule, level, karst_thread(), karst_team(), &run, &end);
-      for (; run < end; run++) rows(A, dilu, schedule->run_first[run], schedule->run_last[run], r, z);
-    }
-  karst_end(context, &piece);
-}
-
 void karst_dilu_solve_cpu(karst_context *context, const karst_matrix *A, const karst_dilu *dilu, const double *r,
                           double *z)
 {
   const karst_dilu_runs *runs = karst_dilu_runs_of(dilu);
   const bool single = dilu->analysis->single;
   const int instance = A->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? A->block_size : 0;
-  dilu_sweep_function *down = (single ? forwards_float : forwards)[instance];
-  dilu_sweep_function *up = (single ? backwards_float : backwards)[instance];
-  sweep(context, KARST_KIND_FORWARD, &runs->forward, down, A, dilu, r, z);
-  sweep(context, KARST_KIND_BACKWARD, &runs->backward, up, A, dilu, r, z);
+  const int b = A->block_size, threads = runs->threads;
+  struct pass pass = {.A = A, .dilu = dilu, .r = r};
+  pass.z = z;
+  karst_sweep_rows *down = (single ? forwards_float : forwards)[instance];
+  karst_sweep_rows *up = (single ? backwards_float : backwards)[instance];
+  karst_schedule_sweep(context, KARST_KIND_FORWARD, b, threads, &runs->forward, A->block_rows, down, &pass);
+  karst_schedule_sweep(context, KARST_KIND_BACKWARD, b, threads, &runs->backward, A->block_rows, up, &pass);
 }

@@ -271,7 +271,7 @@ karst_status karst_ilu_factor_cpu(karst_context *context, const karst_matrix *A,
   const karst_schedule *schedule = &plan->lower;
   factor_rows_function *rows = instance(ilu->block_size, plan->searching, modified != 0);
   karst_thread_outcome all = {.reason = KARST_SOUND, .block_row = ilu->rows};
-  karst_piece piece = karst_ilu_begin(context, KARST_KIND_FACTOR, ilu, schedule);
+  karst_piece piece = karst_schedule_begin(context, KARST_KIND_FACTOR, ilu->block_size, plan->threads, schedule);
   karst_barrier barrier = {0};
 #pragma omp parallel num_threads(piece.threads)
   {

@@ -48,14 +48,6 @@ karst_status karst_ilu_workspace_create(karst_context *context, karst_index rows
                                         karst_ilu_workspace *w);
 void karst_ilu_workspace_destroy(karst_context *context, karst_ilu_workspace *w);
 
-/* Begins a piece of work of a factorization that goes through the runs of a schedule. */
-static inline karst_piece karst_ilu_begin(karst_context *context, karst_kind kind, const karst_ilu *ilu,
-                                          const karst_schedule *schedule)
-{
-  const karst_ilu_plan *plan = ilu->plan;
-  return karst_schedule_begin(context, kind, ilu->block_size, plan->threads, schedule);
-}
-
 extern const struct karst_ilu_residual_kernels karst_ilu_residual_kernels_cpu; /* residual.c */
 
 /* The entries of the table. Each is in the file of its name; solve.c and jacobi.c have the two ways to solve. */

@@ -1,9 +1,11 @@
 /* ilu_sweep_template.h - the two sweeps of solve.c over rows of factors of type T. solve.c includes it with NAME(x) the
  * name of a function or an array for T. */
 
-KARST_INLINE void NAME(forward)(int b, const karst_ilu *ilu, karst_index first, karst_index last, const double *r,
-                                double *z)
+KARST_INLINE void NAME(forward)(int b, const struct pass *pass, karst_index first, karst_index last)
 {
+  const karst_ilu *ilu = pass->ilu;
+  const double *r = pass->r;
+  double *z = pass->z;
   const int64_t bb = (int64_t)b * b, bytes = bb * (int64_t)sizeof(T);
   const karst_index *start = ilu->lower_start, *column = ilu->lower_column;
   const T *value = ilu->NAME(lower);
@@ -18,8 +20,10 @@ KARST_INLINE void NAME(forward)(int b, const karst_ilu *ilu, karst_index first, 
   }
 }
 
-KARST_INLINE void NAME(backward)(int b, const karst_ilu *ilu, karst_index first, karst_index last, double *z)
+KARST_INLINE void NAME(backward)(int b, const struct pass *pass, karst_index first, karst_index last)
 {
+  const karst_ilu *ilu = pass->ilu;
+  double *z = pass->z;
   const int64_t bb = (int64_t)b * b, bytes = bb * (int64_t)sizeof(T);
   const karst_index *start = ilu->upper_start, *column = ilu->upper_column;
   const T *value = ilu->NAME(upper), *inverse = ilu->NAME(inverse_diagonal);
@@ -36,26 +40,23 @@ KARST_INLINE void NAME(backward)(int b, const karst_ilu *ilu, karst_index first,
 }
 
 #define INSTANCE(SIZE, B)                                                                                              \
-  KARST_KERNEL static void NAME(forward_##SIZE)(const karst_ilu *ilu, karst_index first, karst_index last,             \
-                                                const double *r, double *z)                                            \
+  KARST_KERNEL static void NAME(forward_##SIZE)(const void *pass, karst_index first, karst_index last)                 \
   {                                                                                                                    \
-    NAME(forward)(B, ilu, first, last, r, z);                                                                          \
+    NAME(forward)(B, pass, first, last);                                                                               \
   }                                                                                                                    \
-  KARST_KERNEL static void NAME(backward_##SIZE)(const karst_ilu *ilu, karst_index first, karst_index last,            \
-                                                 const double *r, double *z)                                           \
+  KARST_KERNEL static void NAME(backward_##SIZE)(const void *pass, karst_index first, karst_index last)                \
   {                                                                                                                    \
-    (void)r;                                                                                                           \
-    NAME(backward)(B, ilu, first, last, z);                                                                            \
+    NAME(backward)(B, pass, first, last);                                                                              \
   }
 #define INSTANCES(B) INSTANCE(B, B)
 KARST_BLOCK_SIZES(INSTANCES)
-INSTANCE(any, ilu->block_size)
+INSTANCE(any, ((const struct pass *)pass)->ilu->block_size)
 #undef INSTANCES
 #undef INSTANCE
 
 #define FORWARD(B) [B] = NAME(forward_##B),
 #define BACKWARD(B) [B] = NAME(backward_##B),
-static sweep_function *const NAME(forwards)[] = {NAME(forward_any), KARST_BLOCK_SIZES(FORWARD)};
-static sweep_function *const NAME(backwards)[] = {NAME(backward_any), KARST_BLOCK_SIZES(BACKWARD)};
+static karst_sweep_rows *const NAME(forwards)[] = {NAME(forward_any), KARST_BLOCK_SIZES(FORWARD)};
+static karst_sweep_rows *const NAME(backwards)[] = {NAME(backward_any), KARST_BLOCK_SIZES(BACKWARD)};
 #undef FORWARD
 #undef BACKWARD
