@@ -227,7 +227,9 @@ static karst_status upload_or_fail(karst_context *context, void *device, const v
 
 static karst_status no_factor(karst_context *context, karst_wells *wells, karst_reason *reason, karst_index *bad)
 {
-  (void)wells, (void)reason, (void)bad;
+  (void)wells;
+  *reason = KARST_SINGULAR_BLOCK;
+  *bad = 0;
   return karst_fail(context, KARST_ERROR_DEVICE, "no inversion");
 }
 
