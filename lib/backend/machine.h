@@ -13,10 +13,10 @@ typedef struct karst_machine {
   double launches;       /* to queue one iteration from the host */
 
   /* Triangular solves. Level by level, the bandwidth depends on the block size: small is for blocks of at most 3. Each
-   * level adds level_step to the time at that bandwidth. By tiles, a step inside a tile takes inner_step, inner_sum more
-   * where lanes add up their sums, and inner_operation for each operation of a lane that waits for the one before it;
-   * outer_step leads from one tile to another. tile_memory is the shared memory of all multiprocessors in bytes, which
-   * tiles under way occupy. */
+   * level adds level_step to the time at that bandwidth. By tiles, a step inside a tile takes inner_step, inner_sum
+   * more where lanes add up their sums, and inner_operation for each operation of a lane that waits for the one before
+   * it; outer_step leads from one tile to another. tile_memory is the shared memory of all multiprocessors in bytes,
+   * which tiles under way occupy. */
   double small_sweep_bandwidth, sweep_bandwidth, level_step;
   double tile_bandwidth, tile_memory, inner_step, inner_sum, inner_operation, outer_step;
 } karst_machine;

@@ -1,5 +1,5 @@
-/* lay_out.cu - both triangles of block ILU in slices (ilu_cuda.h), without values, made on the GPU from the patterns and
- * the level sets (pattern.cu). The host only passes over the level starts. */
+/* lay_out.cu - both triangles of block ILU in slices (ilu_cuda.h), without values, made on the GPU from the patterns
+ * and the level sets (pattern.cu). The host only passes over the level starts. */
 #include "lib/base/search.h"
 #include "gpu/ilu/ilu_cuda.h"
 
