@@ -42,9 +42,10 @@ struct joining {
   struct level level[3], *now, *next; /* the first has the arrays of the graph */
 };
 
-static karst_piece begin_level(const struct joining *j)
+/* Rounds follow each other at once, so that threads are awake. */
+static karst_piece begin_round(const struct joining *j)
 {
-  return karst_begin(j->context, KARST_KIND_ONCE, j->now->edges);
+  return karst_begin(j->context, KARST_KIND_FACTOR, j->now->edges);
 }
 
 /* Makes rows groups. A hub is as large as a tile, so that it joins no other row. */
@@ -94,7 +95,7 @@ static karst_index find_target(const struct joining *j, karst_index v)
 /* Free groups point at others; anew only if the last one has found another mate. */
 static void point(const struct joining *j, bool first)
 {
-  karst_piece piece = begin_level(j);
+  karst_piece piece = begin_round(j);
 #pragma omp parallel num_threads(piece.threads)
   {
     const karst_part part = karst_part_begin(&piece, j->now->vertices);
@@ -110,7 +111,7 @@ static void point(const struct joining *j, bool first)
 static karst_index shake_hands(const struct joining *j)
 {
   karst_index paired = 0;
-  karst_piece piece = begin_level(j);
+  karst_piece piece = begin_round(j);
 #pragma omp parallel num_threads(piece.threads) reduction(+ : paired)
   {
     const karst_part part = karst_part_begin(&piece, j->now->vertices);
@@ -189,13 +190,13 @@ static void add_edges(const struct joining *j, karst_index v, karst_index c, kar
 /* Makes the next level from the pairs of this one. */
 static karst_status join_pairs(struct joining *j)
 {
-  const int threads = karst_threads_for(j->context, j->now->edges);
+  const int threads = karst_threads_worth(j->context, j->now->edges);
   karst_index *slots, mask = 1;
   number_pairs(j);
   while (mask < 2 * j->next->longest) mask = 2 * mask + 1;
   karst_status status = karst_allocate_zero(j->context, &slots, threads * ((int64_t)mask + 1), sizeof *slots, what);
   if (status) return status;
-  karst_piece piece = karst_begin_at_most(j->context, KARST_KIND_ONCE, j->now->edges, threads);
+  karst_piece piece = karst_begin_at_most(j->context, KARST_KIND_FACTOR, j->now->edges, threads);
 #pragma omp parallel num_threads(piece.threads)
   {
     const karst_part part = karst_part_begin(&piece, j->next->vertices);
