@@ -278,7 +278,9 @@ static karst_status begin_joining(struct joining *j, const karst_graph *graph, f
 {
   const karst_index n = j->rows, edges = graph->start[n];
   karst_status status;
-  j->level[0] = (struct level){n, edges, 0, NULL, graph->start, graph->start + 1, graph->neighbour, strength, NULL};
+  j->level[0] = (struct level){.vertices = n, .edges = edges, .begin = graph->start, .end = graph->start + 1};
+  j->level[0].neighbour = graph->neighbour;
+  j->level[0].weight = strength;
   j->now = &j->level[0];
   j->next = &j->level[1];
   for (struct level *level = &j->level[1]; level < &j->level[3]; level++)
