@@ -81,8 +81,9 @@ static karst_index find_target(const struct joining *j, karst_index v)
   karst_index best = -1;
   double weight = 0, size = 1;
   for (karst_index e = now->begin[v]; e < now->end[v]; e++) {
-    const karst_index w = now->neighbour[e], together = now->size[v] + now->size[w];
-    if (j->mate[w] != FREE || together > j->most) continue;
+    const karst_index w = now->neighbour[e];
+    if (j->mate[w] != FREE || now->size[w] > j->most - now->size[v]) continue;
+    const karst_index together = now->size[v] + now->size[w];
     const double here = (double)now->weight[e] * size, there = weight * (double)together;
     if (here < there || (here == there && best >= 0 && !is_nearer(v, w, best))) continue;
     best = w;
