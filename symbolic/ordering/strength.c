@@ -14,6 +14,7 @@
 #include "lib/base/threads.h"
 #include "symbolic/ordering/tiles.h"
 
+#include <float.h>
 #include <math.h>
 
 enum { SAMPLES = 2048 }; /* rows from which the strengths along the axes of a grid are estimated */
@@ -104,8 +105,8 @@ static karst_status couple_all(const karst_matrix *A, float **strength)
   return status;
 }
 
-/* Takes the strength of an entry for each edge. scale[i]: half of 1 over the strongest coupling of row i, or 0. source:
- * see karst_strength_of_edges. */
+/* Takes the strength of an entry for each edge. scale[i]: half of 1 over the strongest coupling of row i, or 0 if
+ * that is not a normal number. source: see karst_strength_of_edges. */
 static void take_entries(const karst_ordering_pattern *pattern, const karst_graph *graph, const karst_index *source,
                          const float *of_entry, float *strength, float *scale)
 {
@@ -125,7 +126,7 @@ static void take_entries(const karst_ordering_pattern *pattern, const karst_grap
         strength[e] = of_entry[source ? source[entry] : entry];
         if (strength[e] > most) most = strength[e];
       }
-      scale[i] = most > 0 ? 0.5f / most : 0;
+      scale[i] = most >= FLT_MIN ? 0.5f / most : 0; /* finite */
     }
     karst_part_end(&piece, &part);
   }
