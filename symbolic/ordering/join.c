@@ -4,8 +4,8 @@
  * most strongly, relative to their size together; two that point at each other become a pair (the handshakes of
  * multigrid's aggregation: M. Naumov et al., "AmgX", SIAM J. Sci. Comput. 37 (2015)). When no more pairs are found,
  * each pair becomes one group, and couplings of the same two groups are added up. This goes on until no two neighbours
- * fit into a tile. So tiles end where couplings are weak. Threads share each round, and tiles do not depend on their
- * number.
+ * fit into a tile, or LEVELS times. So tiles end where couplings are weak. Threads share each round, and tiles do not
+ * depend on their number.
  *
  * Both ends of a coupling judge it alike: strengths are multiples of 1/1024, whose sums are exact up to 2^14, and of
  * equal ones both prefer the same. These are couplings that divide a line of rows into pairs from its start, and the
@@ -17,7 +17,8 @@
 #include "lib/base/threads.h"
 #include "symbolic/ordering/tiles.h"
 
-enum { ROUNDS = 20, FREE = -1 };
+/* Real systems took up to 38 levels. Leaves around a row that is no hub, or around a group, would take a level each. */
+enum { ROUNDS = 20, LEVELS = 64, FREE = -1 };
 
 static const char what[] = "the tiles of an ordering";
 
@@ -324,7 +325,7 @@ karst_status karst_tile_set_join(karst_context *context, const karst_graph *grap
   if (!status) status = begin_joining(&j, graph, strength);
   j.group = set->tile;
   if (!status) begin_rows(&j, graph, hub_degree);
-  while (any && !status) {
+  for (int level = 0; level < LEVELS && any && !status; level++) {
     any = find_pairs(&j);
     if ((status = join_pairs(&j))) break;
     regroup(&j, j.coarse);
