@@ -12,8 +12,8 @@ typedef struct karst_tile_set {
   karst_index *colour;   /* [tiles] the colour of each tile */
   karst_index *sequence; /* [block_rows] the rows in the order that they have inside tiles; NULL: by number */
   karst_graph near;      /* tiles with coupled rows, of those that were joined; or empty */
-  float *ahead; /* of each of its edges (t,u): 1024 times the strength of couplings whose row of t is the first,
-                          * less that of the others; or NULL */
+  float *ahead;          /* of each of its edges (t,u): the strength of couplings whose row of t is the first, less that
+                          * of the others; or NULL */
 } karst_tile_set;
 
 /* Returns the least number of tiles of a colour for which more colours than the fewest are used, to save iterations.
