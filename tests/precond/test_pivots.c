@@ -101,6 +101,22 @@ static double *put(star *s, int row, int column)
   return s->value[s->blocks++];
 }
 
+/* Draws S so that S' P S, of symmetric stars, has no entry 0 either: in some units the small entry that E leaves there
+ * would be the largest of its row, and the pivot be lost in the scaled block. */
+static void draw_outer(int b, const double *P, double *S)
+{
+  block other, half, whole;
+  bool zero = true;
+  while (zero) {
+    regular_integers(b, S);
+    transpose(b, S, other);
+    multiply(b, P, S, half);
+    multiply(b, other, half, whole);
+    zero = false;
+    for (int v = 0; v < b * b; v++) zero = zero || whole[v] == 0;
+  }
+}
+
 /* The arms before the centre cancel its block; those behind it have no effect. */
 static void make_star(int b, bool sound, bool symmetric, star *s)
 {
@@ -109,10 +125,10 @@ static void make_star(int b, bool sound, bool symmetric, star *s)
   s->rows = ROWS;
   s->centre = ARMS;
   s->blocks = 0;
-  regular_integers(b, S);
   regular_integers(b, E);
   transpose(b, E, Q);
   multiply(b, Q, E, P); /* symmetric and positive definite */
+  draw_outer(b, P, S);
   for (int i = 0; i < ROWS; i++) {
     if (i == ARMS) continue;
     double *D = put(s, i, i), *R = put(s, i, ARMS), *C = put(s, ARMS, i);
