@@ -2,10 +2,10 @@
  * faster, and what an order costs.
  *
  * On a GPU the sweeps of natural order wait for each level set. Tiles that are boxes of a grid wait for a few colours
- * only and take a few more iterations. On irregular grids tiles grow along couplings, which is slow: on a Norne-like
- * field an H100 solves in 7.4 ms for 8.6 of natural order, but sets up in 33 ms for 4. So they are taken only after a
- * measurement. On a CPU few threads divide natural order into runs of rows (symbolic/ilu/schedule.c), wait for little
- * and keep its iterations. */
+ * only and take a few more iterations. On irregular grids rows are joined to tiles along couplings, which is slow: an
+ * H100 solves a system of a Norne-like field in 13 ms for 17 of natural order, but sets it up in 35 ms for 4. So these
+ * tiles are taken only after a measurement. On a CPU few threads divide natural order into runs of rows
+ * (symbolic/ilu/schedule.c), wait for little and keep its iterations. */
 #include "solver/auto/order.h"
 
 #include "lib/backend/backend.h"
