@@ -28,6 +28,8 @@ struct karst_backend {
   const struct karst_amg_kernels *amg;
   const struct karst_cpr_kernels *cpr;
   const struct karst_wells_kernels *wells;
+  const struct karst_tridiagonal_kernels *tridiagonal;
+  const struct karst_lines_kernels *lines;
   const struct karst_ilu_residual_kernels *ilu_residual; /* only in the host's backend, for the factors of every
                                                           * backend; ilu_residual.h */
 
@@ -58,6 +60,8 @@ struct karst_backend {
    * download takes no time. */
   karst_status (*download_begin)(karst_context *context, void *host, const void *from, size_t bytes);
   karst_status (*download_end)(karst_context *context);
+  /* Whether an array of the caller's is in device memory; NULL: all arrays are. */
+  bool (*owns)(karst_context *context, const void *array);
   /* Make an array usable in the other memory; what: for the error. place: a host array for the device; view: device
    * memory for the host. If both can use the array, *memory or *host is the array itself, which must then stay while
    * its place or view is in use. Otherwise it is a complete copy, which the caller releases: a place with release, a
