@@ -186,6 +186,7 @@ const struct karst_precond_ops karst_precond_fgbilu = {
                "new values.",
     .needs_diagonal = true,
     .needs_grid = true,
+    .needs_faces = true,
     .options = rows,
     .settings = sizeof(struct settings),
     .automatic = KARST_AUTO_LEVEL_0,

@@ -178,10 +178,6 @@ static karst_status make_system(karst_solver *solver, const karst_matrix *A, con
   if (!status && precond->for_symmetric && scale == KARST_SCALE_BLOCK)
     karst_notify(context, KARST_MESSAGE_WARNING,
                  "%s is for symmetric matrices, and block scaling makes them unsymmetric", precond->name);
-  if (!status && precond->unsymmetric && krylov->symmetric)
-    karst_notify(context, KARST_MESSAGE_WARNING,
-                 "%s needs a symmetric preconditioner, and %s is not: use bicgstab or fgmres", krylov->name,
-                 precond->name);
   if (!status)
     status =
         karst_system_setup(&ordering, scale, A, solver->wells, analysis ? analysis->ordered : NULL, &solver->system);
@@ -189,8 +185,13 @@ static karst_status make_system(karst_solver *solver, const karst_matrix *A, con
   if (status) return status;
   if (!analysed) karst_notify(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
   const karst_matrix *matrix = solver->apart ? solver->apart : solver->system.matrix;
-  return karst_precond_prepare_with(precond, solver->options, matrix, solver->wells ? &solver->system.wells : NULL,
-                                    analysed, &solver->precond);
+  status = karst_precond_prepare_with(precond, solver->options, matrix, solver->wells ? &solver->system.wells : NULL,
+                                      analysed, &solver->precond);
+  if (!status && solver->precond->unsymmetric && krylov->symmetric)
+    karst_notify(context, KARST_MESSAGE_WARNING,
+                 "%s needs a symmetric preconditioner, and %s is not: use bicgstab or fgmres", krylov->name,
+                 precond->name);
+  return status;
 }
 
 /* Makes the Krylov method on them, and the work space of the solver itself. */

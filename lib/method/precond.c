@@ -68,7 +68,7 @@ static karst_status check_matrix(karst_context *context, const struct karst_prec
                                  const karst_options *options, const karst_matrix *A)
 {
   karst_status status = ops->needs_diagonal ? karst_matrix_check_diagonal(A) : KARST_SUCCESS;
-  if (!status && ops->needs_grid && karst_has_grid(A)) /* here, where rows have the caller's numbers */
+  if (!status && ops->needs_faces && karst_has_grid(A)) /* here, where rows have the caller's numbers */
     status = karst_grid_check_faces(A, &A->grid);
   if (!status && ops->for_symmetric) status = check_symmetric(ops->name, A);
   return status || !ops->shares_matrix ? status : each_inner(context, ops, options, A, check_matrix);
@@ -156,6 +156,7 @@ karst_status karst_precond_prepare_with(const struct karst_precond_ops *ops, con
   p->block_row = -1;
   p->generation = -1;
   p->due = ops->choose != NULL;
+  p->unsymmetric = ops->unsymmetric;
   p->analysis = karst_precond_analysis_hold(analysis);
   karst_count_object(p->context, 1);
   status = karst_settings_create(p->context, options, ops->options, ops->settings, &p->settings);
