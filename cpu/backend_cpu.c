@@ -7,6 +7,7 @@
 #include "cpu/dilu/dilu_cpu.h"
 #include "cpu/fgbilu/fgbilu_cpu.h"
 #include "cpu/ilu/ilu_cpu.h"
+#include "cpu/lines/lines_cpu.h"
 #include "cpu/rrb/rrb_cpu.h"
 #include "cpu/sweeps/sweeps_cpu.h"
 #include "cpu/wells/wells_cpu.h"
@@ -89,6 +90,7 @@ const struct karst_backend karst_backend_cpu = {
     .amg = &karst_amg_kernels_cpu,
     .cpr = &karst_cpr_kernels_cpu,
     .wells = &karst_wells_kernels_cpu,
+    .lines = &karst_lines_kernels_cpu,
     .ilu_residual = &karst_ilu_residual_kernels_cpu,
     .describe = describe,
     .allocate = allocate,

@@ -4,6 +4,7 @@
 
 #include "lib/base/context.h"
 #include "lib/backend/fgbilu_kernels.h"
+#include "lib/backend/lines_kernels.h"
 #include "lib/method/ordering.h"
 
 /* The pattern of the factors of block ILU(k): strictly lower part L and strictly upper part U, by rows, with ascending
@@ -75,6 +76,33 @@ void karst_schedule_destroy(karst_context *context, karst_schedule *schedule);
  * karst_structured_destroy frees the result; after a failure there is nothing to free. */
 karst_status karst_structured_create(karst_context *context, const karst_matrix *A, karst_structured *cells);
 void karst_structured_destroy(karst_context *context, karst_structured *cells);
+
+/* The cells along whose axes lines are made. */
+typedef struct karst_line_grid {
+  karst_grid grid;  /* that of the matrix, which keeps its map, or one found from its pattern */
+  karst_index *row; /* [cells] the block row of each cell, -1 if inactive; NULL: the cell's number */
+} karst_line_grid;
+
+/* Finds the grid of a matrix, its own or one from its pattern; KARST_ERROR_MATRIX without one. After a failure, too,
+ * karst_line_grid_destroy releases what was taken. */
+karst_status karst_line_grid_create(karst_context *context, const karst_matrix *A, karst_line_grid *grid);
+void karst_line_grid_destroy(karst_context *context, karst_line_grid *grid);
+
+/* Makes the lines of an axis in the width of the context's kernels, and places them in device memory. With 2 colours
+ * lines are coloured by the parity of the sum of their positions along the other axes. Every diagonal block of A exists.
+ * After a failure there is nothing to destroy; karst_lines_destroy accepts lines that are zero. */
+karst_status karst_lines_create(karst_context *context, const karst_matrix *A, const karst_line_grid *grid, int axis,
+                                int colours, karst_lines *lines);
+void karst_lines_destroy(karst_context *context, karst_lines *lines);
+
+/* Computes strength[axis], the sum of the strengths (lib/backend/coupling.h) of the couplings that lines along an axis
+ * contain. Each counts 1 if a diagonal block of A is singular. */
+karst_status karst_line_strengths(karst_context *context, const karst_matrix *A, const karst_line_grid *grid,
+                                  double strength[KARST_AXES]);
+
+/* Computes the strengths of all entries (lib/backend/coupling.h). *strength: [blocks], allocated here; NULL if A has not
+ * all diagonal blocks, or a singular one. */
+karst_status karst_strength_of_entries(const karst_matrix *A, float **strength);
 
 /* Computes the pattern of P A P^T: row i of the result is row permutation[i] of A, with its columns renumbered and
  * sorted. Block k of the result is block source[k] of A. All result arrays are allocated here. */

@@ -80,9 +80,7 @@ static karst_status fetch_blocks(const karst_matrix *A, karst_index count, const
   return status;
 }
 
-/* The strengths of all entries. *strength: [blocks], allocated here; NULL if A has not all diagonal blocks, or a
- * singular one. */
-static karst_status couple_all(const karst_matrix *A, float **strength)
+karst_status karst_strength_of_entries(const karst_matrix *A, float **strength)
 {
   karst_context *context = A->context;
   const struct karst_backend *backend = context->backend;
@@ -158,7 +156,7 @@ karst_status karst_strength_of_edges(const karst_ordering_pattern *pattern, cons
   const karst_index edges = graph->start[graph->vertices];
   float *of_entry = NULL, *scale = NULL;
   karst_status status = karst_allocate(context, strength, edges, sizeof **strength, what);
-  if (!status && pattern->matrix) status = couple_all(pattern->matrix, &of_entry);
+  if (!status && pattern->matrix) status = karst_strength_of_entries(pattern->matrix, &of_entry);
   if (!status) status = karst_allocate(context, &scale, pattern->block_rows, sizeof *scale, what);
   if (!status && of_entry) {
     take_entries(pattern, graph, source, of_entry, *strength, scale);

@@ -71,6 +71,13 @@ static const struct systems all[] = {
     {"fgbilu-others", "convdiff:5x4x3", 1, 4, 1, "precond=fgbilu fgbilu-style=cl pivoting=no"},
     {"fgbilu-others", "convdiff:3x3x2", 33, 33, 1, "precond=fgbilu"},
 
+    {"lines", "convdiff:9x4x3", 1, 10, 1, "precond=lines line-direction=x"},
+    {"lines", "convdiff:5x4x9", 1, 10, 3, "precond=lines line-order=zebra"},
+    {"lines", "convdiff:40x7x5", 1, 3, 1, "precond=lines line-direction=z line-order=zebra"},
+    {"lines", "laplace27:5x4x3", 1, 1, 1, "precond=lines line-order=zebra"},
+    {"lines", "convdiff:5x4x3", 1, 10, 1, "precond=adi"},
+    {"lines", "convdiff:3x3x2", 33, 33, 1, "precond=adi"},
+
     {"parilu", "convdiff:5x4x3", 1, 10, 1, "precond=parilu"},
     {"parilu", "convdiff:5x4x3", 1, 9, 4, "precond=parilu sweep-mode=asynchronous"},
     {"parilu", "convdiff:5x4x3", 1, 3, 1, "precond=parilu level=1 ilu-residual=yes"},

@@ -161,12 +161,12 @@ static void solving_allocates_nothing(const struct settings *settings, const cha
 static void no_solve_allocates(int threads)
 {
   const char *const solvers[] = {"gmres", "fgmres", "bicgstab", "cg", "orthomin", "richardson"};
-  const char *const preconds[] = {"none", "jacobi", "iluk", "dilu", "parilu", "paric", "fgbilu"};
+  const char *const preconds[] = {"none", "jacobi", "iluk", "dilu", "parilu", "paric", "fgbilu", "lines", "adi"};
   const char *const scales[] = {"none", "diagonal", "block"};
-  for (int i = 0; i < 6 * 7 * 3; i++) {
+  for (int i = 0; i < 6 * 9 * 3; i++) {
     char what[128];
     struct settings settings = {
-        "poisson2d:9x9", solvers[i / 21], preconds[i / 3 % 7], "rcm", scales[i % 3], threads, 1};
+        "poisson2d:9x9", solvers[i / 27], preconds[i / 3 % 9], "rcm", scales[i % 3], threads, 1};
     if (strcmp(settings.solver, "cg") == 0 && strcmp(settings.scale, "block") == 0) continue; /* not symmetric */
     snprintf(what, sizeof what, "%s, %s, scale %s, threads %d", settings.solver, settings.precond, settings.scale,
              threads);
@@ -227,6 +227,9 @@ int main(void)
       {large, "cg", "parilu", "natural", "none", 2, 3},
       {large, "bicgstab", "iluk", "natural", "none", 2, 3},
       {large, "gmres", "iluk", "rcm", "block", 2, 3},
+      {"blackoil:3x3x2", "gmres", "lines", "natural", "none", 1, 1},
+      {"blackoil:3x3x2", "gmres", "adi", "rcm", "none", 1, 1},
+      {large, "cg", "lines", "natural", "none", 2, 3},
       {"blackoil:3x3x2", "gmres", "dilu", "rcm", "none", 1, 1},
       {large, "bicgstab", "dilu", "natural", "none", 2, 3},
       {large, "cg", "jacobi", "natural", "diagonal", 2, 3},

@@ -52,6 +52,8 @@ static void each_method(karst_context *context)
       {"paric", "precision_used factor_bytes levels_lower levels_upper trisolve_used sweep_residual_before "
                 "sweep_residual_after ilu_residual shifted fallbacks "},
       {"fgbilu", "precision_used factor_bytes hyperplanes style_used "},
+      {"lines", "line_direction_used lines longest_line "},
+      {"adi", "lines_x lines_y "},
       {"amg", "amg_levels operator_complexity grid_complexity amg_rebuilds amg_pinned amg_level_0 "}};
   karst_matrix *A = matrix_from(context, "poisson2d:9x7", 1);
   for (size_t m = 0; m < sizeof expected / sizeof *expected; m++) {

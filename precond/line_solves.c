@@ -1,0 +1,136 @@
+/* line_solves.c - see line_solves.h. */
+#include "precond/line_solves.h"
+
+#include "symbolic/symbolic.h"
+
+static const struct karst_lines_kernels *kernels_of(const karst_context *context) { return context->backend->lines; }
+
+static karst_status begin(karst_context *context, const karst_matrix *A, const char *method, karst_line_axes *axes,
+                          karst_line_grid *grid)
+{
+  *axes = (karst_line_axes){.count = 0};
+  *grid = (karst_line_grid){.row = NULL};
+  if (!kernels_of(context))
+    return karst_fail(context, KARST_ERROR_NOT_BUILT, "%s is not available on %s", method, context->backend->name);
+  return karst_line_grid_create(context, A, grid);
+}
+
+static karst_status add_axis(karst_context *context, const karst_matrix *A, const karst_line_grid *grid, int axis,
+                             int colours, karst_line_axes *axes)
+{
+  const karst_status status = karst_lines_create(context, A, grid, axis, colours, &axes->lines[axes->count]);
+  axes->count += status == KARST_SUCCESS;
+  return status;
+}
+
+karst_status karst_line_axes_make(karst_context *context, const karst_matrix *A, const char *method, const int *axis,
+                                  int colours, karst_line_axes *axes)
+{
+  karst_line_grid grid;
+  karst_status status = begin(context, A, method, axes, &grid);
+  for (int i = 0; i < KARST_AXES && axis[i] >= 0 && !status; i++)
+    status = add_axis(context, A, &grid, axis[i], colours, axes);
+  karst_line_grid_destroy(context, &grid);
+  return status;
+}
+
+karst_status karst_line_axes_make_all(karst_context *context, const karst_matrix *A, const char *method,
+                                      karst_line_axes *axes)
+{
+  karst_line_grid grid;
+  karst_status status = begin(context, A, method, axes, &grid);
+  for (int axis = 0; axis < KARST_AXES && !status; axis++)
+    if (grid.grid.size[axis] > 1) status = add_axis(context, A, &grid, axis, 1, axes);
+  if (!status && axes->count == 0) status = add_axis(context, A, &grid, 0, 1, axes);
+  karst_line_grid_destroy(context, &grid);
+  return status;
+}
+
+/* Returns the first of the axes of the largest strength. Sums that differ by less than rounding may be the same sum, on
+ * another device. */
+static int strongest(const double strength[KARST_AXES])
+{
+  static const double margin = 1 + 1e-6;
+  int best = 0;
+  for (int axis = 1; axis < KARST_AXES; axis++)
+    if (strength[axis] > margin * strength[best]) best = axis;
+  return best;
+}
+
+karst_status karst_line_axes_make_strongest(karst_context *context, const karst_matrix *A, const char *method,
+                                            int colours, karst_line_axes *axes)
+{
+  karst_line_grid grid;
+  double strength[KARST_AXES];
+  karst_status status = begin(context, A, method, axes, &grid);
+  if (!status) status = karst_line_strengths(context, A, &grid, strength);
+  if (!status) status = add_axis(context, A, &grid, strongest(strength), colours, axes);
+  karst_line_grid_destroy(context, &grid);
+  return status;
+}
+
+void karst_line_axes_destroy(karst_context *context, karst_line_axes *axes)
+{
+  for (int i = 0; i < axes->count; i++) karst_lines_destroy(context, &axes->lines[i]);
+  axes->count = 0;
+}
+
+karst_status karst_line_solves_plan(karst_context *context, const karst_line_axes *axes, karst_line_solves *solves)
+{
+  karst_status status = KARST_SUCCESS;
+  *solves = (karst_line_solves){.axes = axes};
+  for (int i = 0; i < axes->count && !status; i++) {
+    solves->factors[i].lines = &axes->lines[i];
+    solves->factors[i].times_diagonal = i > 0;
+    status = kernels_of(context)->plan(context, &solves->factors[i]);
+  }
+  return status;
+}
+
+void karst_line_solves_destroy(karst_context *context, karst_line_solves *solves)
+{
+  for (int i = 0; i < KARST_AXES; i++)
+    if (solves->factors[i].lines) kernels_of(context)->plan_destroy(context, &solves->factors[i]);
+  *solves = (karst_line_solves){.axes = NULL};
+}
+
+karst_status karst_line_solves_factor(karst_context *context, const karst_matrix *A, karst_line_solves *solves,
+                                      karst_factor_outcome *outcome)
+{
+  karst_status status = KARST_SUCCESS;
+  *outcome = (karst_factor_outcome){KARST_SOUND, -1, 0};
+  for (int i = 0; i < solves->axes->count && !status && outcome->reason == KARST_SOUND; i++)
+    status = kernels_of(context)->factor(context, A, &solves->factors[i], outcome);
+  return status;
+}
+
+void karst_line_solves_apply(karst_context *context, const karst_matrix *A, const karst_line_solves *solves,
+                             const double *r, double *z)
+{
+  const struct karst_lines_kernels *kernels = kernels_of(context);
+  for (int i = 0; i < solves->axes->count; i++) {
+    const karst_lines_factors *factors = &solves->factors[i];
+    kernels->solve(context, factors, 0, i == 0 ? r : z, z);
+    if (factors->lines->colours == 1) continue;
+    kernels->residual(context, A, factors, r, z);
+    kernels->solve(context, factors, 1, z, z);
+  }
+}
+
+void karst_line_solves_count(karst_precond *p, const karst_line_solves *solves)
+{
+  const int b = p->A->block_size;
+  const int64_t rows = p->A->block_rows;
+  p->factor_entries = p->memory = 0;
+  p->traffic = (karst_traffic){0};
+  for (int i = 0; i < solves->axes->count; i++) {
+    const karst_lines *lines = &solves->axes->lines[i];
+    const int64_t entries = karst_block_offset(b, 3 * rows - 2 * (int64_t)lines->lines);
+    const int64_t read = karst_block_offset(b, rows) + 2 * karst_matrix_rows(p->A);
+    p->factor_entries += entries;
+    p->memory += lines->memory + solves->factors[i].memory;
+    p->traffic.update += karst_traffic_of(2 * entries, 4 * rows);
+    p->traffic.apply += karst_traffic_of(entries + 2 * karst_matrix_rows(p->A), rows);
+    if (lines->colours > 1) p->traffic.apply += karst_traffic_of(karst_entries(p->A) / 2 + read / 2, rows);
+  }
+}

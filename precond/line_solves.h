@@ -1,0 +1,53 @@
+/* line_solves.h - what lines, adi and the smoothers of those names share: the lines of one or more axes of a grid, and
+ * solves along them one axis after the other. */
+#ifndef KARST_PRECOND_LINE_SOLVES_H
+#define KARST_PRECOND_LINE_SOLVES_H
+
+#include "lib/backend/lines_kernels.h"
+#include "lib/method/precond.h"
+
+/* The lines of some axes, which depend on the pattern alone. */
+typedef struct karst_line_axes {
+  int count;
+  karst_lines lines[KARST_AXES];
+} karst_line_axes;
+
+/* Makes the lines of the axes in a list that ends with -1, or with KARST_AXES of them. KARST_ERROR_NOT_BUILT if the
+ * backend has no kernels, KARST_ERROR_MATRIX if A neither has a grid nor shows one. After a failure, too,
+ * karst_line_axes_destroy releases what was taken. */
+karst_status karst_line_axes_make(karst_context *context, const karst_matrix *A, const char *method, const int *axis,
+                                  int colours, karst_line_axes *axes);
+/* The same for the axes that are longer than one cell, or the first axis if there is no such axis. */
+karst_status karst_line_axes_make_all(karst_context *context, const karst_matrix *A, const char *method,
+                                      karst_line_axes *axes);
+/* The same for the axis of the strongest couplings by the present values. */
+karst_status karst_line_axes_make_strongest(karst_context *context, const karst_matrix *A, const char *method,
+                                            int colours, karst_line_axes *axes);
+void karst_line_axes_destroy(karst_context *context, karst_line_axes *axes);
+
+/* Factors of the lines of each axis: with the block tridiagonal matrices T_1 .. T_n of the axes,
+ *
+ *     M = T_1 D^-1 T_2 ... D^-1 T_n
+ *
+ * where D is the block diagonal of A, which each T contains. With 2 colours and one axis z is found for the lines of
+ * colour 0, and then for those of colour 1 with the residual that these leave. */
+typedef struct karst_line_solves {
+  const karst_line_axes *axes; /* which outlive it */
+  karst_lines_factors factors[KARST_AXES];
+} karst_line_solves;
+
+/* Takes the memory of the factors. After a failure, too, destroy releases it; it accepts solves that are zero. */
+karst_status karst_line_solves_plan(karst_context *context, const karst_line_axes *axes, karst_line_solves *solves);
+void karst_line_solves_destroy(karst_context *context, karst_line_solves *solves);
+/* Computes the factors for the values of A. Allocates nothing. The first bad block row of the first axis that has one
+ * is the outcome. */
+karst_status karst_line_solves_factor(karst_context *context, const karst_matrix *A, karst_line_solves *solves,
+                                      karst_factor_outcome *outcome);
+/* z = M^-1 r; r and z do not overlap. Allocates nothing and waits for nothing. */
+void karst_line_solves_apply(karst_context *context, const karst_matrix *A, const karst_line_solves *solves,
+                             const double *r, double *z);
+
+/* Sets factor_entries, memory and traffic of a preconditioner that has nothing else. */
+void karst_line_solves_count(karst_precond *p, const karst_line_solves *solves);
+
+#endif
