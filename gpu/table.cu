@@ -14,6 +14,7 @@ extern const struct karst_parilu_kernels karst_parilu_kernels_cuda; /* sweeps/pa
 extern const struct karst_rrb_kernels karst_rrb_kernels_cuda;       /* rrb/table.cu */
 extern const struct karst_amg_kernels karst_amg_kernels_cuda;       /* amg/table.cu */
 extern const struct karst_wells_kernels karst_wells_kernels_cuda;   /* wells/factor.cu */
+extern const struct karst_lines_kernels karst_lines_kernels_cuda;   /* lines/table.cu */
 
 extern const struct karst_backend karst_backend_cuda;
 const struct karst_backend karst_backend_cuda = {
@@ -28,6 +29,7 @@ const struct karst_backend karst_backend_cuda = {
     .amg = &karst_amg_kernels_cuda,
     .cpr = &karst_cpr_kernels_cuda,
     .wells = &karst_wells_kernels_cuda,
+    .lines = &karst_lines_kernels_cuda,
     .open = karst_open_cuda,
     .close = GUARDED(close),
     .describe = karst_describe_cuda,
