@@ -299,6 +299,16 @@ karst_status karst_download_end_cuda(karst_context *context)
   return karst_cuda_status(context, error, "work before a download");
 }
 
+bool karst_owns_cuda(karst_context *context, const void *array)
+{
+  (void)context;
+  cudaPointerAttributes attributes;
+  const cudaError_t error = cudaPointerGetAttributes(&attributes, array);
+  if (error == cudaSuccess) return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+  cudaGetLastError();
+  return false;
+}
+
 karst_status karst_place_cuda(karst_context *context, const void *host, size_t bytes, const char *what, void **memory)
 {
   karst_status status = karst_allocate_cuda(context, bytes ? bytes : 1, what, memory);

@@ -56,7 +56,7 @@ static inline __device__ __noinline__ void karst_cuda_balance(int b, const doubl
 }
 
 /* Bytes of shared memory that the inversion of a b-by-b block in memory needs. */
-static inline size_t karst_cuda_invert_shared(int b)
+static inline __host__ __device__ size_t karst_cuda_invert_shared(int b)
 {
   return (size_t)(b + b % 2) * (4 * sizeof(double) + sizeof(int));
 }

@@ -18,6 +18,7 @@ karst_status karst_upload_cuda(karst_context *context, void *to, const void *hos
 karst_status karst_download_cuda(karst_context *context, void *host, const void *from, size_t bytes);
 karst_status karst_download_begin_cuda(karst_context *context, void *host, const void *from, size_t bytes);
 karst_status karst_download_end_cuda(karst_context *context);
+bool karst_owns_cuda(karst_context *context, const void *array);
 karst_status karst_place_cuda(karst_context *context, const void *host, size_t bytes, const char *what, void **memory);
 karst_status karst_view_cuda(karst_context *context, const void *memory, size_t bytes, const char *what, void **host);
 void karst_copy_cuda(karst_context *context, int64_t n, const double *x, double *y);

@@ -5,16 +5,17 @@
 #define GUARDED(operation) karst_cuda_entry<karst_##operation##_cuda>::call
 
 extern "C" {
-extern const karst_machine karst_machine_cuda;                      /* machine_cuda.c */
-extern const struct karst_cpr_kernels karst_cpr_kernels_cuda;       /* cpr/plan.cu */
-extern const struct karst_fgbilu_kernels karst_fgbilu_kernels_cuda; /* fgbilu/table.cu */
-extern const struct karst_ilu_kernels karst_ilu_kernels_cuda;       /* ilu/table.cu */
-extern const struct karst_dilu_kernels karst_dilu_kernels_cuda;     /* dilu/table.cu */
-extern const struct karst_parilu_kernels karst_parilu_kernels_cuda; /* sweeps/passes.cu */
-extern const struct karst_rrb_kernels karst_rrb_kernels_cuda;       /* rrb/table.cu */
-extern const struct karst_amg_kernels karst_amg_kernels_cuda;       /* amg/table.cu */
-extern const struct karst_wells_kernels karst_wells_kernels_cuda;   /* wells/factor.cu */
-extern const struct karst_lines_kernels karst_lines_kernels_cuda;   /* lines/table.cu */
+extern const karst_machine karst_machine_cuda;                                /* machine_cuda.c */
+extern const struct karst_cpr_kernels karst_cpr_kernels_cuda;                 /* cpr/plan.cu */
+extern const struct karst_fgbilu_kernels karst_fgbilu_kernels_cuda;           /* fgbilu/table.cu */
+extern const struct karst_ilu_kernels karst_ilu_kernels_cuda;                 /* ilu/table.cu */
+extern const struct karst_dilu_kernels karst_dilu_kernels_cuda;               /* dilu/table.cu */
+extern const struct karst_parilu_kernels karst_parilu_kernels_cuda;           /* sweeps/passes.cu */
+extern const struct karst_rrb_kernels karst_rrb_kernels_cuda;                 /* rrb/table.cu */
+extern const struct karst_amg_kernels karst_amg_kernels_cuda;                 /* amg/table.cu */
+extern const struct karst_wells_kernels karst_wells_kernels_cuda;             /* wells/factor.cu */
+extern const struct karst_tridiagonal_kernels karst_tridiagonal_kernels_cuda; /* tridiagonal/plan.cu */
+extern const struct karst_lines_kernels karst_lines_kernels_cuda;             /* lines/table.cu */
 
 extern const struct karst_backend karst_backend_cuda;
 const struct karst_backend karst_backend_cuda = {
@@ -29,6 +30,7 @@ const struct karst_backend karst_backend_cuda = {
     .amg = &karst_amg_kernels_cuda,
     .cpr = &karst_cpr_kernels_cuda,
     .wells = &karst_wells_kernels_cuda,
+    .tridiagonal = &karst_tridiagonal_kernels_cuda,
     .lines = &karst_lines_kernels_cuda,
     .open = karst_open_cuda,
     .close = GUARDED(close),
@@ -46,6 +48,7 @@ const struct karst_backend karst_backend_cuda = {
     .download = GUARDED(download),
     .download_begin = GUARDED(download_begin),
     .download_end = GUARDED(download_end),
+    .owns = GUARDED(owns),
     .place = GUARDED(place),
     .view = GUARDED(view),
     .copy = GUARDED(copy),

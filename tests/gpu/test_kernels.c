@@ -15,7 +15,8 @@
 
 /* Systems of a family, for blocks of first to last by step: 1 if each size has kernels that no other line has, and more
  * elsewhere, because each system takes long under compute-sanitizer. matrix: of the gallery, or dense:N, or arrow:N,
- * which has one long row and column. options: NAME=VALUE with blanks between. */
+ * which has one long row and column, or batch:SYSTEMSxROWS, a batch of tridiagonal systems. options: NAME=VALUE with
+ * blanks between, or the method of a batch. */
 struct systems {
   const char *family, *matrix;
   int first, last, step;
@@ -135,6 +136,14 @@ static const struct systems all[] = {
     {"krylov", "poisson3d:6x5x4", 1, 3, 1, "precond=jacobi solver=cg norm=preconditioned"},
     {"krylov", "poisson3d:6x5x4", 1, 1, 1, "precond=iluk solver=cg"},
     {"krylov", "arrow:400", 1, 3, 1, "precond=jacobi solver=gmres"},
+
+    {"tridiagonal", "batch:3x37", 1, 9, 1, "auto"},
+    {"tridiagonal", "batch:3x37", 1, 9, 1, "thomas"},
+    {"tridiagonal", "batch:3x37", 1, 9, 1, "cr"},
+    {"tridiagonal", "batch:3x37", 1, 9, 1, "pcr"},
+    {"tridiagonal", "batch:3x37", 1, 9, 1, "hybrid"},
+    {"tridiagonal", "batch:2x131", 1, 9, 1, "split"},
+    {"tridiagonal", "batch:2x5", 17, 17, 1, "thomas"},
 };
 
 enum { SYSTEMS = sizeof all / sizeof *all };
@@ -202,9 +211,52 @@ static karst_wells *add_wells(karst_context *context, const struct systems *syst
   return make_wells(context, karst_matrix_block_rows(A), &w);
 }
 
+/* Returns the largest error of a batch after a solve, a factorization and a solve with the factors. The solution is 1:
+ * a row has 4 on its diagonal and -1 beside it. */
+static double run_batch(karst_context *context, const struct systems *systems, int m, karst_tridiagonal_layout layout)
+{
+  static const char *const methods[] = {"auto", "thomas", "cr", "pcr", "hybrid", "split"};
+  char *rest;
+  karst_tridiagonal_shape shape = {.block_size = m, .layout = layout};
+  shape.systems = strtol(systems->matrix + strlen("batch:"), &rest, 10);
+  shape.rows = (karst_index)strtol(rest + 1, NULL, 10);
+  while (strcmp(methods[shape.method], systems->options) != 0) shape.method++;
+  const int64_t n = shape.rows, rows = shape.systems * n, square = (int64_t)m * m;
+  double *diagonal = tap_memory(rows * square, sizeof *diagonal), *beside = tap_memory(rows * square, sizeof *beside),
+         *u = tap_memory(rows * m, sizeof *u), largest = 0;
+  for (int64_t g = 0; g < rows; g++)
+    for (int e = 0; e < square; e++) {
+      const int64_t at = layout == KARST_TRIDIAGONAL_AOS ? g * square + e : e * rows + g;
+      diagonal[at] = e % m == e / m ? 4 : 0;
+      beside[at] = e % m == e / m ? -1 : 0;
+    }
+  karst_tridiagonal *batch;
+  tap_need(context, karst_tridiagonal_create(context, &shape, &batch), systems->options);
+  for (int round = 0; round < 2; round++) {
+    for (int64_t g = 0; g < rows; g++)
+      for (int r = 0; r < m; r++)
+        u[layout == KARST_TRIDIAGONAL_AOS ? g * m + r : r * rows + g] = 4 - (g % n > 0) - (g % n < n - 1);
+    if (round == 0) {
+      tap_need(context, karst_tridiagonal_solve(batch, beside, diagonal, beside, u, u), "solve");
+    } else {
+      tap_need(context, karst_tridiagonal_factor(batch, beside, diagonal, beside), "factor");
+      tap_need(context, karst_tridiagonal_solve_factored(batch, 1, u, u), "solve with factors");
+    }
+    for (int64_t i = 0; i < rows * m; i++)
+      if (!(fabs(u[i] - 1) <= largest)) largest = fabs(u[i] - 1);
+  }
+  karst_tridiagonal_destroy(batch);
+  free(diagonal);
+  free(beside);
+  free(u);
+  return largest;
+}
+
 /* Returns the norm of the residual after a set-up and a solve, new values, an update and a solve. */
 static double run(karst_context *context, const struct systems *systems, int b)
 {
+  if (strcmp(systems->family, "tridiagonal") == 0)
+    return run_batch(context, systems, b, b % 2 ? KARST_TRIDIAGONAL_AOS : KARST_TRIDIAGONAL_SOA);
   karst_matrix *A = make_matrix(context, systems->matrix, b);
   karst_options *options = make_options(context, systems->options);
   karst_wells *wells = add_wells(context, systems, A);

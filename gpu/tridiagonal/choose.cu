@@ -1,0 +1,119 @@
+/* choose.cu - how a batch is solved: the levels of splitting and the method of the last one. */
+#include "gpu/tridiagonal/choose.h"
+#include "gpu/tridiagonal/workers.h"
+
+#include <stdio.h>
+
+int64_t karst_tri_workers(const karst_cuda *cuda, int m)
+{
+  enum { THREADS = 1024 };
+  return (int64_t)cuda->multiprocessors * (m <= KARST_TRI_LANES ? THREADS : m <= KARST_TRI_TEAMS ? THREADS / 16 : 4);
+}
+
+/* Bytes of shared memory that workers leave to records. */
+template <typename T> static int64_t shared_for_records(int m, int64_t most)
+{
+  int64_t left = 0;
+  karst_tri_with_worker<T>(m, [&](auto worker) { left = most - (int64_t) decltype(worker)::type::shared(m); });
+  return left;
+}
+
+template <typename T> static int workers_of(int m)
+{
+  int count = 1;
+  karst_tri_with_worker<T>(m, [&](auto worker) { count = decltype(worker)::type::WORKERS; });
+  return count;
+}
+
+karst_tri_layout karst_tri_lay_out(int m, int64_t rows, int64_t left, int64_t per)
+{
+  karst_tri_layout layout;
+  const int64_t square = (int64_t)m * m;
+  layout.per = per;
+  layout.left = left;
+  layout.parallel = rows;
+  while (layout.parallel > left) layout.parallel /= 2;
+  layout.record = (4 * square + m) | 1;
+  layout.reduced = (2 * square + m) | 1;
+  layout.scalars = per * ((layout.parallel < rows ? rows * layout.record : 0) + 2 * layout.parallel * layout.reduced);
+  return layout;
+}
+
+/* The rows at which a cyclic method passes to PCR. */
+template <typename T> static int64_t rows_left(const karst_tri_request &request, int64_t rows)
+{
+  if (request.method == KARST_TRIDIAGONAL_CR) return 1;
+  return request.method == KARST_TRIDIAGONAL_PCR ? rows : workers_of<T>(request.m);
+}
+
+/* The most rows of a system that the records of a thread block hold. */
+template <typename T> static int64_t most_rows(const karst_tri_request &request)
+{
+  enum { MOST_OF_LARGE = 256 }; /* their records are in global memory */
+  if (request.m > KARST_TRI_TEAMS) return MOST_OF_LARGE;
+  const int64_t scalars = shared_for_records<T>(request.m, request.shared) / (int64_t)sizeof(T);
+  int64_t rows = 1;
+  for (int64_t step = 1 << 20; step > 0; step /= 2)
+    if (karst_tri_lay_out(request.m, rows + step, rows_left<T>(request, rows + step), 1).scalars <= scalars)
+      rows += step;
+  return rows;
+}
+
+static karst_tridiagonal_method choose_method(const karst_tri_request &request)
+{
+  const int64_t enough = request.workers; /* systems that occupy the device */
+  if (request.method != KARST_TRIDIAGONAL_AUTO) return request.method;
+  return request.rows <= 32 || request.systems >= enough ? KARST_TRIDIAGONAL_THOMAS : KARST_TRIDIAGONAL_SPLIT;
+}
+
+/* The length of pieces: enough of them to occupy the device, but not so short that the separators are many. */
+static int64_t piece_length(const karst_tri_request &request, int64_t rows)
+{
+  enum { SHORTEST = 16, LONGEST = 256 };
+  const int64_t wanted = request.systems * rows / request.workers;
+  return wanted < SHORTEST ? SHORTEST : wanted > LONGEST ? LONGEST : wanted;
+}
+
+template <typename T> karst_tri_choice karst_tri_choose(karst_tri_request request)
+{
+  karst_tri_choice choice = {};
+  choice.method = request.method = choose_method(request);
+  choice.cyclic = request.method == KARST_TRIDIAGONAL_CR || request.method == KARST_TRIDIAGONAL_PCR ||
+                  request.method == KARST_TRIDIAGONAL_HYBRID;
+  enum { LAST = 32 }; /* rows that are not split further */
+  const int64_t last = choice.cyclic                               ? most_rows<T>(request)
+                       : request.method == KARST_TRIDIAGONAL_SPLIT ? LAST
+                                                                   : request.rows;
+  int64_t rows = request.rows;
+  while (rows > last && choice.levels < KARST_TRI_LEVELS - 1) {
+    const int64_t length = piece_length(request, rows);
+    choice.length[choice.levels++] = length;
+    rows = (rows + length - 1) / length;
+  }
+  choice.length[choice.levels++] = rows;
+  if (!choice.cyclic) return choice;
+  const int64_t per = workers_of<T>(request.m) / rows;
+  choice.layout = karst_tri_lay_out(request.m, rows, rows_left<T>(request, rows), per > 1 ? per : 1);
+  while (choice.layout.per > 1 && request.m <= KARST_TRI_TEAMS &&
+         choice.layout.scalars > shared_for_records<T>(request.m, request.shared) / (int64_t)sizeof(T))
+    choice.layout = karst_tri_lay_out(request.m, rows, choice.layout.left, choice.layout.per / 2);
+  return choice;
+}
+
+template karst_tri_choice karst_tri_choose<float>(karst_tri_request);
+template karst_tri_choice karst_tri_choose<double>(karst_tri_request);
+
+void karst_tri_describe(const karst_tri_request &request, const karst_tri_choice &choice, char *text, size_t size)
+{
+  static const char *const names[] = {"auto", "thomas", "cr", "pcr", "hybrid", "split"};
+  const char *worker = request.m <= KARST_TRI_LANES   ? "a lane"
+                       : request.m <= KARST_TRI_TEAMS ? "a team of lanes"
+                                                      : "a thread block";
+  int used = snprintf(text, size, "%s, %s a piece", names[choice.method], worker);
+  for (int i = 0; i < choice.levels - 1 && used < (int)size; i++)
+    used += snprintf(text + used, size - (size_t)used, i == 0 ? ", pieces of %lld" : " and %lld",
+                     (long long)choice.length[i]);
+  if (choice.cyclic && used < (int)size)
+    snprintf(text + used, size - (size_t)used, ", %lld systems of %lld rows a thread block",
+             (long long)choice.layout.per, (long long)choice.length[choice.levels - 1]);
+}

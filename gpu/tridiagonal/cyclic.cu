@@ -1,0 +1,20 @@
+/* cyclic.cu - launches cyclic reduction, parallel cyclic reduction and their hybrid. */
+#include "gpu/tridiagonal/cyclic.h"
+#include "gpu/tridiagonal/workers.h"
+
+template <typename T>
+void karst_tri_launch_cyclic(const karst_cuda *cuda, const karst_tri_plan<T> &plan, const karst_tri_systems<T> &s)
+{
+  karst_tri_with_worker<T>(plan.m, [&](auto worker) {
+    using K = typename decltype(worker)::type;
+    const int64_t needed = (s.systems + plan.layout.per - 1) / plan.layout.per;
+    const size_t records = plan.records ? 0 : (size_t)plan.layout.scalars * sizeof(T);
+    karst_tri_launch(cuda, karst_tri_cyclic<K>, (unsigned)(needed < plan.blocks ? needed : plan.blocks), K::THREADS,
+                     K::shared(s.m) + records, s, plan.layout, plan.records, plan.scratch);
+  });
+}
+
+template void karst_tri_launch_cyclic<float>(const karst_cuda *, const karst_tri_plan<float> &,
+                                             const karst_tri_systems<float> &);
+template void karst_tri_launch_cyclic<double>(const karst_cuda *, const karst_tri_plan<double> &,
+                                              const karst_tri_systems<double> &);
