@@ -4,28 +4,25 @@
 
 #include <stdio.h>
 
-int64_t karst_tri_workers(const karst_cuda *cuda, int m)
+namespace
 {
-  enum { THREADS = 1024 };
-  return (int64_t)cuda->multiprocessors * (m <= KARST_TRI_LANES ? THREADS : m <= KARST_TRI_TEAMS ? THREADS / 16 : 4);
-}
 
 /* Bytes of shared memory that workers leave to records. */
-template <typename T> static int64_t shared_for_records(int m, int64_t most)
+template <typename T> int64_t shared_for_records(int m, int64_t most)
 {
   int64_t left = 0;
   karst_tri_with_worker<T>(m, [&](auto worker) { left = most - (int64_t) decltype(worker)::type::shared(m); });
   return left;
 }
 
-template <typename T> static int workers_of(int m)
+template <typename T> int workers_of(int m)
 {
   int count = 1;
   karst_tri_with_worker<T>(m, [&](auto worker) { count = decltype(worker)::type::WORKERS; });
   return count;
 }
 
-karst_tri_layout karst_tri_lay_out(int m, int64_t rows, int64_t left, int64_t per)
+karst_tri_layout lay_out(int m, int64_t rows, int64_t left, int64_t per)
 {
   karst_tri_layout layout;
   const int64_t square = (int64_t)m * m;
@@ -40,26 +37,25 @@ karst_tri_layout karst_tri_lay_out(int m, int64_t rows, int64_t left, int64_t pe
 }
 
 /* The rows at which a cyclic method passes to PCR. */
-template <typename T> static int64_t rows_left(const karst_tri_request &request, int64_t rows)
+template <typename T> int64_t rows_left(const karst_tri_request &request, int64_t rows)
 {
   if (request.method == KARST_TRIDIAGONAL_CR) return 1;
   return request.method == KARST_TRIDIAGONAL_PCR ? rows : workers_of<T>(request.m);
 }
 
 /* The most rows of a system that the records of a thread block hold. */
-template <typename T> static int64_t most_rows(const karst_tri_request &request)
+template <typename T> int64_t most_rows(const karst_tri_request &request)
 {
   enum { MOST_OF_LARGE = 256 }; /* their records are in global memory */
   if (request.m > KARST_TRI_TEAMS) return MOST_OF_LARGE;
   const int64_t scalars = shared_for_records<T>(request.m, request.shared) / (int64_t)sizeof(T);
   int64_t rows = 1;
   for (int64_t step = 1 << 20; step > 0; step /= 2)
-    if (karst_tri_lay_out(request.m, rows + step, rows_left<T>(request, rows + step), 1).scalars <= scalars)
-      rows += step;
+    if (lay_out(request.m, rows + step, rows_left<T>(request, rows + step), 1).scalars <= scalars) rows += step;
   return rows;
 }
 
-static karst_tridiagonal_method choose_method(const karst_tri_request &request)
+karst_tridiagonal_method choose_method(const karst_tri_request &request)
 {
   const int64_t enough = request.workers; /* systems that occupy the device */
   if (request.method != KARST_TRIDIAGONAL_AUTO) return request.method;
@@ -67,14 +63,14 @@ static karst_tridiagonal_method choose_method(const karst_tri_request &request)
 }
 
 /* The length of pieces: enough of them to occupy the device, but not so short that the separators are many. */
-static int64_t piece_length(const karst_tri_request &request, int64_t rows)
+int64_t piece_length(const karst_tri_request &request, int64_t rows)
 {
   enum { SHORTEST = 16, LONGEST = 256 };
   const int64_t wanted = request.systems * rows / request.workers;
   return wanted < SHORTEST ? SHORTEST : wanted > LONGEST ? LONGEST : wanted;
 }
 
-template <typename T> karst_tri_choice karst_tri_choose(karst_tri_request request)
+template <typename T> karst_tri_choice choose(karst_tri_request request)
 {
   karst_tri_choice choice = {};
   choice.method = request.method = choose_method(request);
@@ -93,15 +89,25 @@ template <typename T> karst_tri_choice karst_tri_choose(karst_tri_request reques
   choice.length[choice.levels++] = rows;
   if (!choice.cyclic) return choice;
   const int64_t per = workers_of<T>(request.m) / rows;
-  choice.layout = karst_tri_lay_out(request.m, rows, rows_left<T>(request, rows), per > 1 ? per : 1);
+  choice.layout = lay_out(request.m, rows, rows_left<T>(request, rows), per > 1 ? per : 1);
   while (choice.layout.per > 1 && request.m <= KARST_TRI_TEAMS &&
          choice.layout.scalars > shared_for_records<T>(request.m, request.shared) / (int64_t)sizeof(T))
-    choice.layout = karst_tri_lay_out(request.m, rows, choice.layout.left, choice.layout.per / 2);
+    choice.layout = lay_out(request.m, rows, choice.layout.left, choice.layout.per / 2);
   return choice;
 }
 
-template karst_tri_choice karst_tri_choose<float>(karst_tri_request);
-template karst_tri_choice karst_tri_choose<double>(karst_tri_request);
+} // namespace
+
+int64_t karst_tri_workers(const karst_cuda *cuda, int m)
+{
+  enum { THREADS = 1024 };
+  return (int64_t)cuda->multiprocessors * (m <= KARST_TRI_LANES ? THREADS : m <= KARST_TRI_TEAMS ? THREADS / 16 : 4);
+}
+
+karst_tri_choice karst_tri_choose(bool single, const karst_tri_request &request)
+{
+  return single ? choose<float>(request) : choose<double>(request);
+}
 
 void karst_tri_describe(const karst_tri_request &request, const karst_tri_choice &choice, char *text, size_t size)
 {

@@ -21,10 +21,9 @@ struct karst_tri_choice {
   karst_tri_layout layout;          /* of cyclic reduction */
 };
 
-karst_tri_layout karst_tri_lay_out(int m, int64_t rows, int64_t left, int64_t per);
 /* Workers that occupy the device. */
 int64_t karst_tri_workers(const karst_cuda *cuda, int m);
-template <typename T> karst_tri_choice karst_tri_choose(karst_tri_request request);
+karst_tri_choice karst_tri_choose(bool single, const karst_tri_request &request);
 void karst_tri_describe(const karst_tri_request &request, const karst_tri_choice &choice, char *text, size_t size);
 
 #endif

@@ -2,8 +2,11 @@
 #include "gpu/tridiagonal/cyclic.h"
 #include "gpu/tridiagonal/workers.h"
 
+namespace
+{
+
 template <typename T>
-void karst_tri_launch_cyclic(const karst_cuda *cuda, const karst_tri_plan<T> &plan, const karst_tri_systems<T> &s)
+void launch_cyclic(const karst_cuda *cuda, const karst_tri_plan<T> &plan, const karst_tri_systems<T> &s)
 {
   karst_tri_with_worker<T>(plan.m, [&](auto worker) {
     using K = typename decltype(worker)::type;
@@ -14,7 +17,15 @@ void karst_tri_launch_cyclic(const karst_cuda *cuda, const karst_tri_plan<T> &pl
   });
 }
 
-template void karst_tri_launch_cyclic<float>(const karst_cuda *, const karst_tri_plan<float> &,
-                                             const karst_tri_systems<float> &);
-template void karst_tri_launch_cyclic<double>(const karst_cuda *, const karst_tri_plan<double> &,
-                                              const karst_tri_systems<double> &);
+} // namespace
+
+void karst_tri_launch_cyclic(const karst_cuda *cuda, const karst_tri_plan<float> &plan,
+                             const karst_tri_systems<float> &s)
+{
+  launch_cyclic(cuda, plan, s);
+}
+void karst_tri_launch_cyclic(const karst_cuda *cuda, const karst_tri_plan<double> &plan,
+                             const karst_tri_systems<double> &s)
+{
+  launch_cyclic(cuda, plan, s);
+}

@@ -2,9 +2,11 @@
 #include "gpu/tridiagonal/factors.h"
 #include "gpu/tridiagonal/workers.h"
 
+namespace
+{
+
 template <typename T>
-void karst_tri_launch_factor(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,
-                             const karst_tri_systems<T> &s)
+void launch_factor(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level, const karst_tri_systems<T> &s)
 {
   const karst_tri_level<T> &of = plan.level[level];
   karst_tri_with_worker<T>(plan.m, [&](auto worker) {
@@ -14,7 +16,15 @@ void karst_tri_launch_factor(const karst_cuda *cuda, const karst_tri_plan<T> &pl
   });
 }
 
-template void karst_tri_launch_factor<float>(const karst_cuda *, const karst_tri_plan<float> &, int,
-                                             const karst_tri_systems<float> &);
-template void karst_tri_launch_factor<double>(const karst_cuda *, const karst_tri_plan<double> &, int,
-                                              const karst_tri_systems<double> &);
+} // namespace
+
+void karst_tri_launch_factor(const karst_cuda *cuda, const karst_tri_plan<float> &plan, int level,
+                             const karst_tri_systems<float> &s)
+{
+  launch_factor(cuda, plan, level, s);
+}
+void karst_tri_launch_factor(const karst_cuda *cuda, const karst_tri_plan<double> &plan, int level,
+                             const karst_tri_systems<double> &s)
+{
+  launch_factor(cuda, plan, level, s);
+}

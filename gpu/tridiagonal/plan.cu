@@ -118,7 +118,7 @@ template <typename T> karst_status plan_of(karst_context *context, karst_tridiag
   batch->plan = plan;
   if (status) return status;
   batch->memory += (int64_t)sizeof *plan;
-  const karst_tri_choice choice = karst_tri_choose<T>(request);
+  const karst_tri_choice choice = karst_tri_choose(batch->shape.single, request);
   batch->shape.method = choice.method;
   karst_tri_describe(request, choice, batch->description, sizeof batch->description);
   plan->systems = request.systems;

@@ -2,9 +2,12 @@
 #include "gpu/tridiagonal/factors.h"
 #include "gpu/tridiagonal/workers.h"
 
+namespace
+{
+
 template <typename T>
-void karst_tri_launch_substitute(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level, bool bounded,
-                                 karst_tri_rows<const T> right, karst_tri_rows<T> solution)
+void launch_substitute(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level, bool bounded,
+                       karst_tri_rows<const T> right, karst_tri_rows<T> solution)
 {
   const karst_tri_level<T> &of = plan.level[level];
   const karst_tri_substitution<T> s = {plan.systems, of.rows, plan.m, right, solution, bounded};
@@ -24,8 +27,7 @@ void karst_tri_launch_substitute(const karst_cuda *cuda, const karst_tri_plan<T>
 }
 
 template <typename T>
-void karst_tri_launch_condense(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,
-                               karst_tri_rows<const T> right)
+void launch_condense(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level, karst_tri_rows<const T> right)
 {
   const karst_tri_level<T> &of = plan.level[level];
   const karst_tri_substitution<T> s = {plan.systems, of.rows, plan.m, right, {of.y, 1, plan.m}, false};
@@ -36,7 +38,7 @@ void karst_tri_launch_condense(const karst_cuda *cuda, const karst_tri_plan<T> &
 
 /* A thread copies a scalar. */
 template <typename T>
-static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
+__global__ void __launch_bounds__(KARST_CUDA_THREADS)
     copy_separators(int64_t systems, int64_t rows, int entries, karst_tri_cut cut, karst_tri_rows<const T> from,
                     karst_tri_rows<T> to, bool back)
 {
@@ -50,8 +52,8 @@ static __global__ void __launch_bounds__(KARST_CUDA_THREADS)
 }
 
 template <typename T>
-void karst_tri_launch_separators(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level, int entries,
-                                 karst_tri_rows<const T> from, karst_tri_rows<T> to, bool back)
+void launch_separators(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level, int entries,
+                       karst_tri_rows<const T> from, karst_tri_rows<T> to, bool back)
 {
   const karst_tri_level<T> &of = plan.level[level];
   const int64_t items = plan.systems * of.cut.pieces * entries, most = (int64_t)INT32_MAX * KARST_CUDA_THREADS;
@@ -59,13 +61,35 @@ void karst_tri_launch_separators(const karst_cuda *cuda, const karst_tri_plan<T>
                    KARST_CUDA_THREADS, 0, plan.systems, of.rows, entries, of.cut, from, to, back);
 }
 
-#define INSTANCES(T)                                                                                                   \
-  template void karst_tri_launch_substitute<T>(const karst_cuda *, const karst_tri_plan<T> &, int, bool,               \
-                                               karst_tri_rows<const T>, karst_tri_rows<T>);                            \
-  template void karst_tri_launch_condense<T>(const karst_cuda *, const karst_tri_plan<T> &, int,                       \
-                                             karst_tri_rows<const T>);                                                 \
-  template void karst_tri_launch_separators<T>(const karst_cuda *, const karst_tri_plan<T> &, int, int,                \
-                                               karst_tri_rows<const T>, karst_tri_rows<T>, bool);
-INSTANCES(float)
-INSTANCES(double)
-#undef INSTANCES
+} // namespace
+
+void karst_tri_launch_substitute(const karst_cuda *cuda, const karst_tri_plan<float> &plan, int level, bool bounded,
+                                 karst_tri_rows<const float> right, karst_tri_rows<float> solution)
+{
+  launch_substitute(cuda, plan, level, bounded, right, solution);
+}
+void karst_tri_launch_substitute(const karst_cuda *cuda, const karst_tri_plan<double> &plan, int level, bool bounded,
+                                 karst_tri_rows<const double> right, karst_tri_rows<double> solution)
+{
+  launch_substitute(cuda, plan, level, bounded, right, solution);
+}
+void karst_tri_launch_condense(const karst_cuda *cuda, const karst_tri_plan<float> &plan, int level,
+                               karst_tri_rows<const float> right)
+{
+  launch_condense(cuda, plan, level, right);
+}
+void karst_tri_launch_condense(const karst_cuda *cuda, const karst_tri_plan<double> &plan, int level,
+                               karst_tri_rows<const double> right)
+{
+  launch_condense(cuda, plan, level, right);
+}
+void karst_tri_launch_separators(const karst_cuda *cuda, const karst_tri_plan<float> &plan, int level, int entries,
+                                 karst_tri_rows<const float> from, karst_tri_rows<float> to, bool back)
+{
+  launch_separators(cuda, plan, level, entries, from, to, back);
+}
+void karst_tri_launch_separators(const karst_cuda *cuda, const karst_tri_plan<double> &plan, int level, int entries,
+                                 karst_tri_rows<const double> from, karst_tri_rows<double> to, bool back)
+{
+  launch_separators(cuda, plan, level, entries, from, to, back);
+}

@@ -86,7 +86,8 @@ template <typename T> struct karst_tri_kept {
   __device__ karst_tri_rows<T> of(int64_t p) const { return {at + p * piece, element, row}; }
 };
 
-template <typename T> static __device__ __forceinline__ karst_tri_rows<const T> karst_tri_const(karst_tri_rows<T> rows)
+template <typename T>
+static __host__ __device__ __forceinline__ karst_tri_rows<const T> karst_tri_const(karst_tri_rows<T> rows)
 {
   return {rows.at, rows.element, rows.row};
 }
@@ -134,27 +135,23 @@ template <typename T> struct karst_tri_plan {
   T *memory[2];     /* of solve and of factors */
 };
 
-/* Launches. */
-template <typename T>
-void karst_tri_launch_reduce(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,
-                             const karst_tri_systems<T> &s);
-template <typename T>
-void karst_tri_launch_sweep(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,
-                            const karst_tri_systems<T> &s);
-template <typename T>
-void karst_tri_launch_cyclic(const karst_cuda *cuda, const karst_tri_plan<T> &plan, const karst_tri_systems<T> &s);
-template <typename T>
-void karst_tri_launch_factor(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,
-                             const karst_tri_systems<T> &s);
-template <typename T>
-void karst_tri_launch_substitute(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level, bool bounded,
-                                 karst_tri_rows<const T> right, karst_tri_rows<T> solution);
-template <typename T>
-void karst_tri_launch_condense(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,
-                               karst_tri_rows<const T> right);
-/* Copies entries scalars a row from rows of separators to rows of their own, or back. */
-template <typename T>
-void karst_tri_launch_separators(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level, int entries,
-                                 karst_tri_rows<const T> from, karst_tri_rows<T> to, bool back);
+/* Launches. The last one copies entries scalars a row from rows of separators to rows of their own, or back. */
+#define KARST_TRI_LAUNCHES(T)                                                                                          \
+  void karst_tri_launch_reduce(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                       \
+                               const karst_tri_systems<T> &s);                                                         \
+  void karst_tri_launch_sweep(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                        \
+                              const karst_tri_systems<T> &s);                                                          \
+  void karst_tri_launch_cyclic(const karst_cuda *cuda, const karst_tri_plan<T> &plan, const karst_tri_systems<T> &s);  \
+  void karst_tri_launch_factor(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                       \
+                               const karst_tri_systems<T> &s);                                                         \
+  void karst_tri_launch_substitute(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level, bool bounded,     \
+                                   karst_tri_rows<const T> right, karst_tri_rows<T> solution);                         \
+  void karst_tri_launch_condense(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                     \
+                                 karst_tri_rows<const T> right);                                                       \
+  void karst_tri_launch_separators(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level, int entries,      \
+                                   karst_tri_rows<const T> from, karst_tri_rows<T> to, bool back);
+KARST_TRI_LAUNCHES(float)
+KARST_TRI_LAUNCHES(double)
+#undef KARST_TRI_LAUNCHES
 
 #endif
