@@ -10,6 +10,7 @@
 #include "cpu/lines/lines_cpu.h"
 #include "cpu/rrb/rrb_cpu.h"
 #include "cpu/sweeps/sweeps_cpu.h"
+#include "cpu/tridiagonal/tridiagonal_cpu.h"
 #include "cpu/wells/wells_cpu.h"
 
 #include <stdio.h>
@@ -91,6 +92,7 @@ const struct karst_backend karst_backend_cpu = {
     .cpr = &karst_cpr_kernels_cpu,
     .wells = &karst_wells_kernels_cpu,
     .lines = &karst_lines_kernels_cpu,
+    .tridiagonal = &karst_tridiagonal_kernels_cpu,
     .ilu_residual = &karst_ilu_residual_kernels_cpu,
     .describe = describe,
     .allocate = allocate,

@@ -1,0 +1,296 @@
+/* lanes_template.h - operations on the blocks of several systems at once, one system a lane of a vector register. It is
+ * included with REAL the type of the scalars, EPSILON and LARGEST its constants, INTEGER an integer of its size, MAGNITUDE
+ * the largest of these, and NAME(x) the name of a function for it.
+ *
+ * An array of lanes has element i of the block of system l at [i][l], blocks column by column. Functions are inline
+ * functions of m, which the instances for small m unroll. */
+
+enum { NAME(LANES) = KARST_TRIDIAGONAL_REGISTER / (int)sizeof(REAL) };
+typedef REAL WIDE __attribute__((vector_size(KARST_TRIDIAGONAL_REGISTER)));
+typedef INTEGER MASK __attribute__((vector_size(KARST_TRIDIAGONAL_REGISTER)));
+
+KARST_INLINE bool NAME(any)(const MASK *mask)
+{
+  INTEGER all = 0;
+  KARST_UNROLL
+  for (int l = 0; l < NAME(LANES); l++) all |= (*mask)[l];
+  return all != 0;
+}
+
+/* What a thread needs to invert blocks and to hold a row, for m = 1 and more. */
+struct NAME(room) {
+  WIDE *pivot_block, *size, *inverse, *lower, *other; /* [m*m] */
+  WIDE *vector, *row_scale, *column_size;             /* [m] */
+  double *block;                                      /* [3*m*m + 2*m] of one lane */
+  int *pivot;                                         /* [m] of each lane, and [m] of one lane */
+  karst_reason reason[NAME(LANES)];                   /* of the last inversion */
+};
+
+KARST_INLINE struct NAME(room) NAME(room_in)(int m, WIDE *memory, double *block, int *pivot)
+{
+  const int64_t mm = (int64_t)m * m;
+  WIDE *vectors = memory + 5 * mm;
+  return (struct NAME(room)){.pivot_block = memory,
+                             .size = memory + mm,
+                             .inverse = memory + 2 * mm,
+                             .lower = memory + 3 * mm,
+                             .other = memory + 4 * mm,
+                             .vector = vectors,
+                             .row_scale = vectors + m,
+                             .column_size = vectors + 2 * m,
+                             .block = block,
+                             .pivot = pivot};
+}
+
+/* Loads a row of an array with entries scalars a row. row: the row of each lane in the array, or -1 for zeros. */
+KARST_INLINE void NAME(load)(int entries, karst_tridiagonal_steps steps, const REAL *from, const int64_t *row, WIDE *to)
+{
+  static const REAL zero = 0;
+  const REAL *at[NAME(LANES)];
+  int64_t step[NAME(LANES)];
+  KARST_UNROLL
+  for (int l = 0; l < NAME(LANES); l++) {
+    at[l] = row[l] < 0 ? &zero : from + row[l] * steps.row;
+    step[l] = row[l] < 0 ? 0 : steps.element;
+  }
+  for (int e = 0; e < entries; e++) {
+    WIDE value = {0};
+    KARST_UNROLL
+    for (int l = 0; l < NAME(LANES); l++) value[l] = at[l][e * step[l]];
+    to[e] = value;
+  }
+}
+
+/* Stores a row for the lanes whose row is not -1. */
+KARST_INLINE void NAME(store)(int entries, karst_tridiagonal_steps steps, const WIDE *from, const int64_t *row,
+                              REAL *to)
+{
+  KARST_UNROLL
+  for (int l = 0; l < NAME(LANES); l++) {
+    if (row[l] < 0) continue;
+    REAL *at = to + row[l] * steps.row;
+    for (int e = 0; e < entries; e++) at[e * steps.element] = from[e][l];
+  }
+}
+
+/* z = x y, z -= x y or z = -x y for m-by-m blocks x and y, z of so many columns. z may be y, and overlaps no x. */
+enum { NAME(SET), NAME(SUBTRACT), NAME(NEGATIVE) };
+KARST_INLINE void NAME(product)(int m, int columns, int kind, const WIDE *x, const WIDE *y, WIDE *z)
+{
+  for (int j = 0; j < columns; j++) {
+    WIDE sum[m];
+    KARST_UNROLL
+    for (int r = 0; r < m; r++) sum[r] = kind == NAME(SUBTRACT) ? z[j * m + r] : (WIDE){0};
+    for (int k = 0; k < m; k++) {
+      const WIDE factor = kind == NAME(SET) ? y[j * m + k] : -y[j * m + k];
+      KARST_UNROLL
+      for (int r = 0; r < m; r++) sum[r] += x[k * m + r] * factor;
+    }
+    KARST_UNROLL
+    for (int r = 0; r < m; r++) z[j * m + r] = sum[r];
+  }
+}
+
+KARST_INLINE void NAME(begin_size)(int m, const WIDE *a, WIDE *size)
+{
+  for (int i = 0; i < m * m; i++) size[i] = ABSOLUTE(a[i]);
+}
+
+KARST_INLINE void NAME(add_size)(int m, const WIDE *a, WIDE *size)
+{
+  for (int i = 0; i < m * m; i++) size[i] += ABSOLUTE(a[i]);
+}
+
+/* The scales of the first attempt of dense.h. What is wrong with a size makes a scale infinite or a NaN, so that no
+ * pivot stands. */
+KARST_INLINE void NAME(equilibrate)(int m, const WIDE *size, WIDE *row_scale, WIDE *column_size)
+{
+  for (int r = 0; r < m; r++) row_scale[r] = (WIDE){0};
+  for (int c = 0; c < m; c++)
+    for (int r = 0; r < m; r++) row_scale[r] = LARGER(row_scale[r], size[c * m + r]);
+  for (int r = 0; r < m; r++) row_scale[r] = 1 / row_scale[r];
+  for (int c = 0; c < m; c++) {
+    column_size[c] = (WIDE){0};
+    for (int r = 0; r < m; r++) {
+      const WIDE entry = size[c * m + r] * row_scale[r];
+      column_size[c] = LARGER(column_size[c], entry);
+    }
+  }
+}
+
+/* Exchanges row c of lane l with the row below that has the largest scaled entry in column c. */
+KARST_RARE void NAME(exchange)(int m, int c, int l, WIDE *a, WIDE *row_scale, int *pivot)
+{
+  int best = c;
+  for (int r = c + 1; r < m; r++)
+    if (fabs((double)(a[c * m + r][l] * row_scale[r][l])) > fabs((double)(a[c * m + best][l] * row_scale[best][l])))
+      best = r;
+  const REAL scale = row_scale[c][l];
+  row_scale[c][l] = row_scale[best][l];
+  row_scale[best][l] = scale;
+  for (int j = 0; j < m; j++) {
+    const REAL entry = a[j * m + c][l];
+    a[j * m + c][l] = a[j * m + best][l];
+    a[j * m + best][l] = entry;
+  }
+  pivot[l * m + c] = best;
+}
+
+/* Undoes the row exchanges of a as column exchanges of its inverse, in reverse order. */
+KARST_RARE void NAME(undo_exchanges)(int m, WIDE *inverse, const int *pivot)
+{
+  for (int l = 0; l < NAME(LANES); l++)
+    for (int c = m - 1; c >= 0; c--) {
+      const int best = pivot[l * m + c];
+      for (int r = 0; r < m && best != c; r++) {
+        const REAL entry = inverse[c * m + r][l];
+        inverse[c * m + r][l] = inverse[best * m + r][l];
+        inverse[best * m + r][l] = entry;
+      }
+    }
+}
+
+/* A step of Gauss-Jordan elimination in place. */
+KARST_INLINE void NAME(eliminate)(int m, int c, WIDE *a)
+{
+  WIDE factor[m];
+  const WIDE inverse = 1 / a[c * m + c];
+  KARST_UNROLL
+  for (int r = 0; r < m; r++) {
+    factor[r] = a[c * m + r];
+    a[c * m + r] = (WIDE){0};
+  }
+  a[c * m + c] += 1;
+  for (int j = 0; j < m; j++) {
+    const WIDE entry = a[j * m + c] * inverse;
+    KARST_UNROLL
+    for (int r = 0; r < m; r++) a[j * m + r] -= factor[r] * entry;
+    a[j * m + c] = entry;
+  }
+}
+
+/* Inverts the block of lane l alone, if the first attempt failed. */
+KARST_RARE karst_reason NAME(invert_lane)(int m, int l, const WIDE *a, const WIDE *size, WIDE *inverse, double *block,
+                                          int *pivot)
+{
+  const int64_t mm = (int64_t)m * m;
+  for (int64_t i = 0; i < mm; i++) {
+    block[i] = (double)a[i][l];
+    block[mm + i] = (double)size[i][l];
+    block[2 * mm + i] = 0;
+  }
+  const karst_reason reason = karst_tridiagonal_invert(m, sizeof(REAL) == sizeof(float), block, block + mm,
+                                                       block + 2 * mm, block + 3 * mm, pivot);
+  for (int64_t i = 0; i < mm; i++) inverse[i][l] = reason == KARST_SOUND ? (REAL)block[2 * mm + i] : 0;
+  return reason;
+}
+
+/* Inverts room->pivot_block with room->size into room->inverse. Returns true if the blocks of all lanes are sound; else
+ * room->reason has the reason of each lane, and the inverse of a block that is not sound is 0. */
+KARST_INLINE bool NAME(invert)(int m, struct NAME(room) * room)
+{
+  const REAL rounding = (REAL)(KARST_PIVOT_ROUNDINGS * m) * EPSILON;
+  WIDE *inverse = room->inverse, *row_scale = room->row_scale, *column_size = room->column_size;
+  MASK stands, finite = {0};
+  if (m == 1) {
+    stands = ABSOLUTE(room->pivot_block[0]) > rounding * room->size[0];
+    inverse[0] = 1 / room->pivot_block[0];
+    finite = (ABSOLUTE(inverse[0]) <= LARGEST) & (room->size[0] <= LARGEST);
+  } else {
+    bool exchanged = false;
+    NAME(equilibrate)(m, room->size, row_scale, column_size);
+    for (int i = 0; i < m * m; i++) inverse[i] = room->pivot_block[i];
+    stands = ~finite;
+    for (int c = 0; c < m; c++) {
+      const WIDE candidate = ABSOLUTE(inverse[c * m + c] * row_scale[c]);
+      WIDE best = candidate;
+      for (int r = c + 1; r < m; r++) {
+        const WIDE entry = ABSOLUTE(inverse[c * m + r] * row_scale[r]);
+        best = LARGER(entry, best);
+      }
+      stands &= best > rounding * column_size[c];
+      const MASK wanted = best > candidate;
+      if (NAME(any)(&wanted)) {
+        if (!exchanged)
+          for (int i = 0; i < m * NAME(LANES); i++) room->pivot[i] = i % m;
+        exchanged = true;
+        for (int l = 0; l < NAME(LANES); l++)
+          if (wanted[l]) NAME(exchange)(m, c, l, inverse, row_scale, room->pivot);
+      }
+      NAME(eliminate)(m, c, inverse);
+    }
+    if (exchanged) NAME(undo_exchanges)(m, inverse, room->pivot);
+    WIDE zero = {0};
+    for (int i = 0; i < m * m; i++) zero += inverse[i] * 0 + room->size[i] * 0;
+    finite = zero == 0;
+  }
+  const MASK failed = ~(stands & finite);
+  if (!NAME(any)(&failed)) return true;
+  bool sound = true;
+  for (int l = 0; l < NAME(LANES); l++) {
+    room->reason[l] = KARST_SOUND;
+    if (failed[l])
+      room->reason[l] = NAME(invert_lane)(m, l, room->pivot_block, room->size, inverse, room->block,
+                                          room->pivot + NAME(LANES) * (int64_t)m);
+    sound = sound && room->reason[l] == KARST_SOUND;
+  }
+  return sound;
+}
+
+/* Lane l has system number group LANES + l. */
+KARST_INLINE karst_tridiagonal_strands NAME(systems_of)(const karst_tridiagonal_pass *pass, int64_t group)
+{
+  karst_tridiagonal_strands strands;
+  for (int l = 0; l < NAME(LANES); l++) {
+    const int64_t system = group * NAME(LANES) + l;
+    karst_tridiagonal_set_strand(&strands, l, pass->rows, system, 0, system < pass->systems ? pass->rows : 0);
+  }
+  return strands;
+}
+
+/* The rows number k of strands in the arrays: of b, u and f, and, if they are coupled, of a and c. */
+KARST_INLINE void NAME(rows_at)(const karst_tridiagonal_strands *strands, int64_t k, int64_t *row)
+{
+  KARST_UNROLL
+  for (int l = 0; l < NAME(LANES); l++) row[l] = k < strands->rows[l] ? strands->first[l] + k : -1;
+}
+
+KARST_INLINE void NAME(lower_rows_at)(const karst_tridiagonal_strands *strands, int64_t k, int64_t *row)
+{
+  KARST_UNROLL
+  for (int l = 0; l < NAME(LANES); l++)
+    row[l] = k < strands->rows[l] && (k > 0 || strands->left[l]) ? strands->first[l] + k : -1;
+}
+
+KARST_INLINE void NAME(upper_rows_at)(const karst_tridiagonal_strands *strands, int64_t k, int64_t *row)
+{
+  KARST_UNROLL
+  for (int l = 0; l < NAME(LANES); l++) row[l] = k < strands->rows[l] - !strands->right[l] ? strands->first[l] + k : -1;
+}
+
+/* Loads the diagonal blocks of row k and their sizes into the room; rows that are missing are rows of the identity. */
+KARST_INLINE void NAME(load_diagonal)(int m, const karst_tridiagonal_pass *pass,
+                                      const karst_tridiagonal_strands *strands, int64_t k, struct NAME(room) * room)
+{
+  int64_t row[NAME(LANES)];
+  NAME(rows_at)(strands, k, row);
+  NAME(load)(m * m, pass->matrix, pass->diagonal, row, room->pivot_block);
+  for (int l = 0; l < NAME(LANES); l++)
+    for (int c = 0; c < m && row[l] < 0; c++) room->pivot_block[c * m + c][l] = 1;
+  NAME(begin_size)(m, room->pivot_block, room->size);
+  if (!pass->size) return;
+  NAME(load)(m * m, pass->matrix, pass->size, row, room->other);
+  for (int i = 0; i < m * m; i++) room->size[i] = LARGER(room->size[i], room->other[i]);
+}
+
+/* Reports the blocks of row k that are not sound. */
+KARST_RARE void NAME(report)(const karst_tridiagonal_pass *pass, int step, const karst_tridiagonal_strands *strands,
+                             int64_t k, const karst_reason *reason, uint64_t *failure)
+{
+  for (int l = 0; l < NAME(LANES); l++) {
+    if (reason[l] == KARST_SOUND) continue;
+    const uint64_t failed =
+        karst_tridiagonal_failure(pass->rows, strands->system[l], step, strands->origin[l] + k, reason[l]);
+    if (failed < *failure) *failure = failed;
+  }
+}
