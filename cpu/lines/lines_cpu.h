@@ -11,12 +11,19 @@
 
 enum { KARST_LINES_WIDEST = 8 /* lines of a slice */ };
 
-/* The work space of the threads that factor. */
+/* The work space of threads. */
 typedef struct karst_lines_cpu {
   int threads;
-  double *space; /* [threads][2 (b*b + b)] d_k, its size, and the work space of its inversion */
+  double *space; /* [threads][2 (b*b + b)] to factor: d_k, its size, and the work space of its inversion */
   int *pivot;    /* [threads][b] */
+  double *y;     /* [threads][longest width b] to solve: y of the lines of a slice, which stays in a cache */
 } karst_lines_cpu;
+
+/* The scalars of y for a thread. */
+static inline int64_t karst_lines_chain(const karst_lines *lines)
+{
+  return (int64_t)lines->longest * lines->width * lines->block_size;
+}
 
 /* The first of the slices first .. last - 1 for share number part of parts, in shares of about as many steps. */
 static inline karst_index karst_lines_share(const karst_lines *lines, karst_index first, karst_index last, int part,

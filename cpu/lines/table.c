@@ -13,6 +13,7 @@ static karst_status plan(karst_context *context, karst_lines_factors *factors)
   const karst_lines *lines = factors->lines;
   const int b = lines->block_size;
   const int64_t entries = karst_block_offset(b, lines->slots), space = 2 * ((int64_t)b * b + b);
+  const int64_t chain = karst_lines_chain(lines);
   karst_lines_cpu *own;
   karst_status status = karst_allocate_zero(context, &own, 1, sizeof *own, what);
   if (status) return status;
@@ -20,10 +21,11 @@ static karst_status plan(karst_context *context, karst_lines_factors *factors)
   own->threads = karst_threads_worth(context, 3 * entries);
   status = karst_allocate(context, &own->space, own->threads * space, sizeof *own->space, what);
   if (!status) status = karst_allocate(context, &own->pivot, (int64_t)own->threads * b, sizeof *own->pivot, what);
+  if (!status) status = karst_device_doubles(context, own->threads * chain, what, &own->y);
   if (!status) status = karst_device_doubles(context, entries, what, &factors->P);
   if (!status) status = karst_device_doubles(context, entries, what, &factors->Q);
   if (!status) status = karst_device_doubles(context, entries, what, &factors->W);
-  factors->memory = (3 * entries + own->threads * space) * (int64_t)sizeof(double);
+  factors->memory = (3 * entries + own->threads * (space + chain)) * (int64_t)sizeof(double);
   return status;
 }
 
@@ -34,6 +36,7 @@ static void plan_destroy(karst_context *context, karst_lines_factors *factors)
   context->backend->release(context, factors->Q);
   context->backend->release(context, factors->W);
   if (!own) return;
+  context->backend->release(context, own->y);
   karst_release(context, own->space);
   karst_release(context, own->pivot);
   karst_release(context, own);
