@@ -11,13 +11,14 @@
 struct settings {
   uint64_t seed;
   double time_step;
-  double ratio; /* kz / kx if no file has kz */
+  double ratio; /* kz / kx if no file has kz; negative: 0.1, or that of the generated field */
   char kx_file[KARST_PARAMETER_PATH_SIZE];
   char kz_file[KARST_PARAMETER_PATH_SIZE];
 };
 
 #define KEYS                                                                                                           \
-  "seed=1, dt=0.01 (days), perm=FILE (mD, plain or Eclipse PERMX and PERMZ), permz=FILE, kvkh=0.1 (without PERMZ)"
+  "seed=1, dt=0.01 (days), perm=FILE (mD, plain or Eclipse PERMX and PERMZ), permz=FILE, kvkh=R (kz / kx "             \
+  "without PERMZ; 0.1 with perm)"
 
 static karst_status read_settings(karst_context *context, const karst_gallery_spec *spec, struct settings *settings)
 {
@@ -28,7 +29,7 @@ static karst_status read_settings(karst_context *context, const karst_gallery_sp
       {"perm", KARST_PARAMETER_PATH, settings->kx_file, 0, 0},
       {"permz", KARST_PARAMETER_PATH, settings->kz_file, 0, 0},
   };
-  *settings = (struct settings){.seed = 1, .time_step = 0.01, .ratio = 0.1};
+  *settings = (struct settings){.seed = 1, .time_step = 0.01, .ratio = -1};
   karst_status status = karst_parameters_read(context, spec, 5, parameter);
   if (!status && settings->kz_file[0] && !settings->kx_file[0])
     status = karst_fail(context, KARST_ERROR_OPTION, "%s: permz is given without perm", spec->generator->name);
@@ -51,10 +52,18 @@ static karst_status read_permeability(karst_context *context, const struct setti
   bool permeable = false;
   for (karst_index i = 0; i < cells; i++) {
     permeable = permeable || model->kx[i] > 0;
-    if (!found) model->kz[i] = settings->ratio * model->kx[i];
+    if (!found) model->kz[i] = (settings->ratio < 0 ? 0.1 : settings->ratio) * model->kx[i];
   }
   return permeable ? KARST_SUCCESS
                    : karst_fail(context, KARST_ERROR_FORMAT, "%.256s: every permeability is 0", kx_file);
+}
+
+/* A ratio that is given replaces that of the generated field. */
+static void generate_permeability(const struct settings *settings, karst_oil_model *model)
+{
+  const karst_index cells = karst_grid_cells(model->size);
+  karst_permeability_generate(model->size, settings->seed, model->kx, model->kz);
+  for (karst_index i = 0; i < cells && settings->ratio >= 0; i++) model->kz[i] = settings->ratio * model->kx[i];
 }
 
 static karst_status make_model(karst_context *context, const struct settings *settings, karst_oil_model *model)
@@ -65,7 +74,7 @@ static karst_status make_model(karst_context *context, const struct settings *se
   if (!status && settings->kx_file[0])
     status = read_permeability(context, settings, model);
   else if (!status)
-    karst_permeability_generate(model->size, settings->seed, model->kx, model->kz);
+    generate_permeability(settings, model);
   if (!status) karst_oil_place_wells(model);
   return status;
 }

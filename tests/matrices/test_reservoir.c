@@ -236,8 +236,9 @@ static void test_wells(void)
   tap_ok(fabs(model.injection * 2.5 - 3e-4 * 40) < 1e-15, "the injector brings 3e-4 of the pore volume a day");
 }
 
-/* The public problem is the model made of these parts: generated field, wells, state, first Newton step. */
-static void test_problem(karst_context *context, const char *spec, int phases)
+/* The public problem is the model made of these parts: generated field, wells, state, first Newton step. kvkh: kz / kx
+ * if the spec gives it, else negative. */
+static void test_problem(karst_context *context, const char *spec, int phases, double kvkh)
 {
   struct example e = {.model = {.phases = phases, .size = {5, 6, 4}, .time_step = 0.25}};
   karst_matrix *A;
@@ -250,6 +251,7 @@ static void test_problem(karst_context *context, const char *spec, int phases)
   e.old = calloc((size_t)e.rows, sizeof(double));
   e.residual = calloc((size_t)e.rows, sizeof(double));
   karst_permeability_generate(e.model.size, 7, e.model.kx, e.model.kz);
+  for (karst_index i = 0; i < cells && kvkh >= 0; i++) e.model.kz[i] = kvkh * e.model.kx[i];
   karst_oil_place_wells(&e.model);
   karst_oil_fill_state(&e.model, 7, e.state);
   karst_oil_assemble(&e.model, e.state, e.state, e.residual, NULL);
@@ -451,8 +453,10 @@ int main(void)
       }
   test_conservation();
   test_wells();
-  test_problem(context, "blackoil:5x6x4,seed=7,dt=0.25", 3);
-  test_problem(context, "deadoil:5x6x4,dt=0.25,seed=7", 2);
+  test_problem(context, "blackoil:5x6x4,seed=7,dt=0.25", 3, -1);
+  test_problem(context, "deadoil:5x6x4,dt=0.25,seed=7", 2, -1);
+  test_problem(context, "deadoil:5x6x4,dt=0.25,seed=7,kvkh=0.5", 2, 0.5);
+  test_problem(context, "blackoil:5x6x4,dt=0.25,seed=7,kvkh=0", 3, 0);
   for (uint64_t seed = 1; seed <= 3; seed++) test_field(seed);
   test_field_is_fixed();
   test_file(context);
