@@ -1,6 +1,7 @@
 /* bench.c - measures kernels, cells of grids or whole solves of one system, against the memory bandwidth and against
- * peers, or the solves of a sequence of systems; the folders kernels/, cells/, solves/ and sequence/ have a mode each.
- * bench reports figures and does not judge them. */
+ * peers, the solves of a sequence of systems, or batches of tridiagonal systems; the folders kernels/, cells/, solves/,
+ * sequence/ and batches/ have a mode each. bench reports figures and does not judge them. */
+#include "tools/src/bench/batches/batches.h"
 #include "tools/src/bench/cells/cells.h"
 #include "tools/src/bench/kernels/bench_kernels.h"
 #include "tools/src/bench/sequence/sequence.h"
@@ -9,8 +10,13 @@
 
 #include <stdlib.h>
 
-static const struct bench_mode *const modes[] = {&bench_kernels_mode, &bench_correction_mode, &bench_grids_mode,
-                                                 &bench_solves_mode,  &bench_sequence_mode,   NULL};
+static const struct bench_mode *const modes[] = {&bench_kernels_mode,
+                                                 &bench_correction_mode,
+                                                 &bench_grids_mode,
+                                                 &bench_solves_mode,
+                                                 &bench_sequence_mode,
+                                                 &bench_batches_mode,
+                                                 NULL};
 
 int main(int argc, char *argv[])
 {

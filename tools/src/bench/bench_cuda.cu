@@ -1,4 +1,4 @@
-/* bench_cuda.cu - measures times by the GPU's clock, and its copy bandwidth. */
+/* bench_cuda.cu - measures times by the GPU's clock, and its copy bandwidth, and keeps memory there. */
 #include "tools/src/bench/bench_cuda.h"
 
 #include <cuda_runtime.h>
@@ -68,4 +68,27 @@ double bench_gpu_copy(bench_gpu *gpu)
   cudaFree(to);
   cudaGetLastError(); /* clears a reported shortage of memory */
   return best;
+}
+
+void *bench_gpu_allocate(bench_gpu *, size_t bytes)
+{
+  void *memory = NULL;
+
+  if (!cudaMalloc(&memory, bytes)) return memory;
+  cudaGetLastError(); /* clears a reported shortage of memory */
+  return NULL;
+}
+
+void bench_gpu_release(bench_gpu *, void *memory) { cudaFree(memory); }
+
+bool bench_gpu_upload(bench_gpu *gpu, void *to, const void *from, size_t bytes)
+{
+  return !cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, gpu->stream);
+}
+
+bool bench_gpu_poison(bench_gpu *gpu, void *to, size_t bytes) { return !cudaMemsetAsync(to, 0xff, bytes, gpu->stream); }
+
+bool bench_gpu_download(bench_gpu *gpu, void *to, const void *from, size_t bytes)
+{
+  return !cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, gpu->stream) && !cudaStreamSynchronize(gpu->stream);
 }

@@ -56,6 +56,9 @@ int bench_table_start(karst_context *gpu, const bench_settings *settings, bench_
 int bench_table_open(karst_context *cpu, karst_context *gpu, bench_table *table);
 void bench_table_close(bench_table *table);
 
+/* Whether the option --threads has this number. */
+bool bench_is_asked_for(const bench_settings *settings, int threads);
+
 /* Sets up the preconditioner of a row, and closes it. A row that cannot be set up, or whose factorization fails, is not
  * sound, and a note says why. */
 bool bench_row_open(const bench_table *table, bench_row *row);

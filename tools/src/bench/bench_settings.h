@@ -10,6 +10,7 @@ enum {
   BENCH_PEERS = 8,  /* most peers in an option */
   BENCH_GRIDS = 24, /* most grids in an option */
   BENCH_REPEATS = 100,
+  BENCH_FEW = 3,            /* repetitions by default */
   BENCH_REFERENCE_LEVEL = 2 /* of the reference of --errors, if it has levels */
 };
 
@@ -41,7 +42,10 @@ typedef struct bench_settings {
   int tile_size;        /* of that order; 0: its own choice, or it has none */
   const char *solves;   /* the solver whose whole solves are timed, or NULL */
   const char *peer, *set;
-  const char *errors, *plot;                     /* of --sequence, or NULL */
+  const char *errors;                            /* of --sequence, or NULL */
+  const char *plot;                              /* of --sequence and the matrix tridiagonal, or NULL */
+  const char *batches, *methods, *precision;     /* of the matrix tridiagonal, or NULL */
+  int rows;                                      /* of each batch in all; 0: as in the paper */
   const char *program;                           /* the path of bench, beside which its peers are */
   char *peer_text, peer_path[BENCH_PEERS][1024]; /* what the next two point into */
   const char *peer_program[BENCH_PEERS], *peer_style[BENCH_PEERS];
@@ -60,6 +64,7 @@ struct bench_mode {
   bool (*is_asked_for)(const bench_settings *settings);
   const char *ways;    /* its preconditioners where --precond names none, as far as the build has them; NULL: one */
   bool way_each_level; /* a way of --precond for each level and order */
+  int repeat;          /* repetitions where --repeat does not say how many; 0: BENCH_FEW */
   /* Checks its own options and reads them further. Returns TOOL_GO_ON, or the exit status of a reported error. */
   int (*check)(karst_context *context, bench_settings *settings);
   /* Returns the exit status. */

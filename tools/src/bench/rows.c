@@ -57,7 +57,7 @@ int bench_table_start(karst_context *gpu, const bench_settings *settings, bench_
   return exit_status;
 }
 
-static bool is_asked_for(const bench_settings *settings, int threads)
+bool bench_is_asked_for(const bench_settings *settings, int threads)
 {
   for (int t = 0; t < settings->thread_counts; t++)
     if (settings->threads[t] == threads) return true;
@@ -69,7 +69,7 @@ static bool suits(const bench_settings *settings, const bench_way *way, const be
 {
   if (processor->gpu) return way->gpu;
   if (!way->cpu) return false;
-  return way->alone ? processor->threads == 1 : is_asked_for(settings, processor->threads);
+  return way->alone ? processor->threads == 1 : bench_is_asked_for(settings, processor->threads);
 }
 
 static void make_rows(bench_table *table)

@@ -75,8 +75,9 @@ static const char *about(const karst_context *context)
   karst_option_info info;
   snprintf(text, sizeof text, "%s",
            "Times set-up, iterations and kernels of ILU(k) and GMRES(m). MATRIX is a file or NAME:SIZES from the\n"
-           "gallery, such as poisson3d:120x120x120, or for --sequence a folder. doc/benchmarks.md explains the\n"
-           "tables. --set takes the options of solve except solver, max-iterations, atol, damping, parts and scale,\n"
+           "gallery, such as poisson3d:120x120x120, or for --sequence a folder, or tridiagonal for batches of\n"
+           "such systems. doc/benchmarks.md explains the tables. --set takes the options of solve except solver, "
+           "max-iterations, atol, damping, parts and scale,\n"
            "and these for experiments:\n");
   for (size_t i = 0; karst_options_info(context, i, &info); i++)
     if (info.experiment)
@@ -153,7 +154,8 @@ static int choose_mode(const struct bench_mode *const modes[], bench_settings *s
   for (int m = 1; modes[m]; m++) {
     if (!modes[m]->is_asked_for(settings)) continue;
     if (settings->mode != modes[0])
-      return tool_fail(TOOL_FAILED, "use only one of --grids, --correction, --solves, --sequence");
+      return tool_fail(TOOL_FAILED,
+                       "use only one of --grids, --correction, --solves, --sequence, and none with tridiagonal");
     settings->mode = modes[m];
   }
   return TOOL_GO_ON;
@@ -172,6 +174,7 @@ static int check_common(const struct bench_mode *const modes[], bench_settings *
   if (settings->negate && settings->peer)
     return tool_fail(TOOL_FAILED,
                      "--negate cannot be used with --peer: the peer reads the matrix itself and does not negate it");
+  if (!settings->repeat) settings->repeat = settings->mode->repeat ? settings->mode->repeat : BENCH_FEW;
   if (settings->repeat > BENCH_REPEATS) return tool_fail(TOOL_FAILED, "--repeat: at most %d", BENCH_REPEATS);
   if (settings->quick) {
     settings->repeat = 1;
@@ -180,8 +183,11 @@ static int check_common(const struct bench_mode *const modes[], bench_settings *
   if (settings->iterations == 0) settings->iterations = settings->sequence ? 200 : 60;
   if (settings->profile && (!settings->solves || settings->sequence))
     return tool_fail(TOOL_FAILED, "--profile is for --solves");
-  if ((settings->errors || settings->plot) && !settings->sequence)
-    return tool_fail(TOOL_FAILED, "--errors and --plot are for --sequence");
+  const bool batches = strcmp(settings->matrix, "tridiagonal") == 0;
+  if ((settings->errors || settings->plot) && !settings->sequence && !(batches && !settings->errors))
+    return tool_fail(TOOL_FAILED, "--errors and --plot are for --sequence, --plot also for tridiagonal");
+  if ((settings->batches || settings->methods || settings->precision || settings->rows) && !batches)
+    return tool_fail(TOOL_FAILED, "--batches, --rows, --methods and --precision are for the matrix tridiagonal");
   return parse_list("threads", settings->threads_text, 1, settings->threads, &settings->thread_counts);
 }
 
@@ -209,7 +215,8 @@ const struct tool_option bench_options[] = {
     {"iterations", "N", "60", "iterations to time",
      "With --sequence they are the most that a solve may take, 200 by default, as in OPM Flow.", TOOL_COUNT,
      PLACE(iterations)},
-    {"repeat", "N", "3", "repetitions, and take the median", NULL, TOOL_COUNT, PLACE(repeat)},
+    {"repeat", "N", "3", "repetitions, and take the median",
+     "The default is 100 for tridiagonal, whose repetitions end after half a second.", TOOL_COUNT, PLACE(repeat)},
     {"rtol", "R", "", "time whole solves too, by gmres and bicgstab, to this relative residual",
      "With --solves it is the residual to reach, 1e-6 by default; with --sequence, 1e-2.", TOOL_REAL, PLACE(rtol)},
     {"precond", "WAY,...", "iluk", "what to time, one table each: NAME[:STYLE][:OPTION=VALUE]...",
@@ -245,8 +252,18 @@ const struct tool_option bench_options[] = {
      "WAY is as in --precond, such as iluk, with level 2 where it has levels. Each reference is set up anew, on the "
      "CPU.",
      TOOL_TEXT, PLACE(errors)},
-    {"plot", "FILE", "", "with --sequence: draw the iterations of each system; FILE.svg or FILE.png", NULL, TOOL_TEXT,
-     PLACE(plot)},
+    {"plot", "FILE", "", "with --sequence: draw the iterations of each system; FILE.svg or FILE.png",
+     "With tridiagonal it draws the times over n, of float if that is among the precisions.", TOOL_TEXT, PLACE(plot)},
+    {"batches", "SIZE,...", "", "with the MATRIX tridiagonal: batches of these sizes; SIZE: [SYSTEMSx]ROWS[/M]",
+     "ROWS block rows of M by M a system, 1 by default. Without SYSTEMS there are 512, or as many as make the rows of "
+     "--rows. By default they are the sizes of Figure 1 of the paper, or with --rows some for each M from 1 to 8.",
+     TOOL_TEXT, PLACE(batches)},
+    {"rows", "N", "", "with tridiagonal: batches of N block rows in all, against the copy bandwidth", NULL, TOOL_COUNT,
+     PLACE(rows)},
+    {"methods", "METHOD,...", "", "with tridiagonal: METHOD[:LAYOUT] of auto, thomas, cr, pcr, hybrid, split; aos, soa",
+     "Without LAYOUT both are timed. The default is all methods, or with --rows auto:soa.", TOOL_TEXT, PLACE(methods)},
+    {"precision", "float,double", "float,double", "with tridiagonal: what the numbers are", NULL, TOOL_TEXT,
+     PLACE(precision)},
     {"profile", "", "", "with --solves, on a GPU: the time of each kernel in a solve, by CUPTI", NULL, TOOL_SWITCH,
      PLACE(profile)},
     {"peer", "PROGRAM", "", "a program that times another library: petsc, hypre[:STYLE] (--solves), or a path", NULL,
@@ -273,13 +290,8 @@ int bench_settings_parse(karst_context *context, int argc, char *argv[], const s
       .exit_statuses = "exit status: 0 measured, 2 bad input or usage, or nothing measured, 3 device not available",
   };
 
-  *settings = (bench_settings){.level_text = "0,1",
-                               .threads_text = "1,2",
-                               .device = "cpu",
-                               .tile_text = "0",
-                               .restart = 20,
-                               .repeat = 3,
-                               .program = argv[0]};
+  *settings = (bench_settings){
+      .level_text = "0,1", .threads_text = "1,2", .device = "cpu", .tile_text = "0", .restart = 20, .program = argv[0]};
   int exit_status = tool_parse(context, &command, argc, argv);
   if (exit_status == TOOL_GO_ON) exit_status = check_common(modes, settings);
   if (exit_status == TOOL_GO_ON) exit_status = settings->mode->check(context, settings);

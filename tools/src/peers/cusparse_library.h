@@ -53,7 +53,9 @@
   X(cusparseDbsrsv2_bufferSize)                                                                                        \
   X(cusparseDbsrsv2_analysis)                                                                                          \
   X(cusparseDbsrsv2_solve)                                                                                             \
-  X(cusparseDbsrmv)
+  X(cusparseDbsrmv)                                                                                                    \
+  X(cusparseDgtsv2StridedBatch_bufferSizeExt)                                                                          \
+  X(cusparseDgtsv2StridedBatch)
 
 /* cuSPARSE's functions by their own names, and why they are missing. */
 struct tool_cusparse_library {
