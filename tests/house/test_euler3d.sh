@@ -1,0 +1,113 @@
+#!/bin/sh
+# The flow solver of examples/euler3d, built by its own Makefile against the library of this build: Sod's tube has the
+# same errors along each axis and for any blocks, and smaller ones on finer grids; mass is conserved; the implicit scheme
+# finds the steady state of the explicit one; a GPU has the flow of the CPU; bad arguments are refused.
+. "$srcdir/tests/support/report.sh"
+if ! command -v pkg-config >/dev/null; then
+  echo "1..0 # SKIP no pkg-config"
+  exit 0
+fi
+
+variable() { sed -n "s/^$1 = //p" "$builddir/Makefile"; }
+
+# A description of the library as it lies in the build tree, where the shared one may be missing.
+if [ -e "$builddir/.libs/libkarst.so" ]; then
+  libraries="-L$builddir/.libs -lkarst -Wl,-rpath,$builddir/.libs"
+else
+  libraries="$builddir/.libs/libkarst.a $(variable STATIC_LIBS)"
+fi
+sed "s|^Cflags:.*|Cflags: -I$builddir/include|; s|^Libs:.*|Libs: $libraries|" "$builddir/karst.pc" >"$scratch/karst.pc"
+example=$srcdir/examples/euler3d
+cp "$example"/*.[ch] "$example"/*.cu "$example/Makefile" "$scratch" && chmod -R u+w "$scratch" || exit 99
+
+run() { "$scratch/euler3d" "$@" >"$scratch/output" 2>&1; }
+
+echo 1..22
+flags="$(variable OPTIMIZE) $(variable CFLAGS) -Wall -Wextra -Wshadow -Wconversion"
+report "it builds through pkg-config without a warning" "$(cd "$scratch" && PKG_CONFIG_PATH=$scratch MAKEFLAGS='' \
+  ${MAKE:-make} CC="$(variable CC)" CFLAGS="$flags" OPENMP="$(variable OPENMP_CFLAGS)" NVCC="$(variable NVCC)" \
+  NVCCFLAGS="-std=c++17 -O3 $(variable CUDA_ARCH_FLAGS)" 2>&1 >/dev/null)"
+
+# errors prints the L1 errors of the last run; at_most TEXT REGULAR_EXPRESSION_BEFORE LIMIT what is above the limit.
+errors() { sed -n 's/^L1 errors at t = 0.2: //p' "$scratch/output" | grep . || shown "$scratch/output"; }
+at_most()
+{
+  sed -n "s/^.*$1 *\([-+0-9.e]*\).*/\1/p" "$scratch/output" | awk -v limit="$2" '
+    { found = 1; x = $1 < 0 ? -$1 : $1; if (!(x <= limit)) print "not at most " limit ": " $1 }
+    END { if (!found) print "no number" }'
+}
+# lost LIMIT prints the errors of mass in the rows of steps that exceed the limit.
+lost()
+{
+  awk -v limit="$1" '/^ *[0-9]+  / { found = 1; if (!($5 <= limit)) print } END { if (!found) print "no row" }' \
+    "$scratch/output"
+}
+
+run --axis x --size 50x4x2
+first=$(errors)
+report "Sod's tube conserves mass" "$(lost 1e-13)"
+report "area vectors of a cell sum up to 0" "$(at_most 'sum up to' 1e-14)"
+report "the errors are those of a 50-cell grid" "$(echo "$first" | tr -d , | awk '
+  !($2 > 0.005 && $2 < 0.02 && $4 < 0.05 && $6 < 0.02)')"
+for axis in y z; do
+  run --axis $axis --size 50x4x2
+  report "along $axis the errors are the same" "$(errors | grep -v -F -x "$first")"
+done
+run --size 50x4x2 --blocks 3x2x1
+report "six blocks have the errors of one" "$(errors | grep -v -F -x "$first")"
+run --size 50x4x2 --group 7 --threads 2
+report "so has a reduction by groups of seven, on two threads" "$(errors | grep -v -F -x "$first")"
+run --size 100x4x2
+report "twice as many cells have at most 0.75 of the errors" "$(printf '%s\n%s\n' "$first" "$(errors)" | tr -d , |
+  awk '{ for (i = 2; i <= 6; i += 2) { if (NR == 2 && !($i <= 0.75 * coarse[i])) print; coarse[i] = $i } }')"
+run --size 30x6x6 --warp 1 --blocks 2x2x3
+report "a bent grid has the exact volume" "$(at_most 'volumes to 1 ' 1e-12)"
+report "it has closed cells" "$(at_most 'sum up to' 1e-14)"
+report "and conserves mass" "$(lost 1e-13)"
+
+run --size 50x4x2 --scheme implicit --phi 0.5 --cfl 0.5
+report "the implicit scheme conserves mass in one block" "$(lost 1e-10)"
+report "its errors are those of a 50-cell grid" "$(errors | tr -d , | awk '
+  !($2 > 0.005 && $2 < 0.025 && $4 < 0.06 && $6 < 0.025)')"
+
+run --case bump --size 24x8x1 --steps 40
+report "the bump's flow conserves mass" "$(lost 1e-13)"
+mach() { sed -n 's/.*largest Mach number //p' "$scratch/output" | grep . || shown "$scratch/output"; }
+run --case bump --size 24x8x1 --blocks 2x1x1 --scheme implicit
+implicit=$(mach)
+report "the implicit scheme reaches the steady state" "$(at_most 'residual fell to' 1e-8)"
+run --case bump --size 24x8x1 --steps 8000 --picture "$scratch/bump"
+report "the explicit one has the same" "$(mach | grep -v -F -x "$implicit")"
+if command -v gnuplot >/dev/null; then
+  report "gnuplot draws its picture" "$( (cd "$scratch" && gnuplot bump.gp) 2>&1
+    [ "$(head -c 4 "$scratch/bump.png" | tail -c 3)" = PNG ] || ls "$scratch")"
+else
+  skip "gnuplot draws its picture" 'no gnuplot'
+fi
+
+gpu="a GPU has the flow of the CPU, with all ways of transfer"
+if [ "$(variable NVCC)" ] && "$builddir/tools/solve" poisson2d:9x9 --device cuda --quiet >/dev/null 2>&1; then
+  wrong=$(for transfer in none whole planes streams; do
+    [ $transfer = none ] && device=cuda || device=cpu
+    run --case bump --size 24x8x3 --scheme implicit --steps 20 --device $device --transfer $transfer --compare yes
+    at_most 'state on [a-z]*:' 1e-9
+  done)
+  report "$gpu" "$wrong"
+else
+  skip "$gpu" 'no GPU'
+fi
+
+# refuses TEXT ARGUMENT...
+refuses()
+{
+  text=$1
+  shift
+  run "$@"
+  status=$?
+  wrong="status $status: $(cat "$scratch/output")"
+  [ $status = 2 ] && [ "$(grep -c '^euler3d: ' "$scratch/output")" = 1 ] && wrong=''
+  report "$text" "$wrong"
+}
+refuses "an option that is unknown is refused" --levels 1
+refuses "a case that is unknown is refused" --case vortex
+refuses "an unstable step ends with a sentence" --cfl 50 --steps 100
