@@ -22,6 +22,17 @@ template <int SIZE> static __device__ __forceinline__ void karst_queue_copy(doub
 #endif
 }
 
+/* Queues a copy of one number from global to shared memory. */
+template <typename T> static __device__ __forceinline__ void karst_queue_number(T *to, const T *from)
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(karst_shared_address(to)), "l"(from), "n"(sizeof(T))
+               : "memory");
+#else
+  *to = *from;
+#endif
+}
+
 /* Waits for this thread's queued copies; __syncwarp or __syncthreads makes those of other threads visible. */
 static __device__ __forceinline__ void karst_await_copies()
 {

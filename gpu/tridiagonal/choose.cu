@@ -55,10 +55,36 @@ template <typename T> int64_t most_rows(const karst_tri_request &request)
   return rows;
 }
 
+/* How lanes share pieces of so many rows, if they fit into shared memory. */
+template <typename T> karst_tri_spread spread_lanes(const karst_tri_request &request, int64_t rows)
+{
+  enum { WARP = 32, THREADS = 128, MOST = 1024 };
+  const int64_t lanes = (rows + KARST_TRI_LANE_ROWS - 1) / KARST_TRI_LANE_ROWS;
+  const int64_t each = (KARST_TRI_LANE_ROWS * (3 * request.m * request.m + request.m)) | 1;
+  const int64_t fit = request.shared / (each * (int64_t)sizeof(T));
+  if (request.m > KARST_TRI_LANES || lanes > MOST || lanes > fit || lanes == 0) return {};
+  if (lanes > WARP) {
+    const int per = lanes < THREADS && 2 * lanes <= fit ? (int)(THREADS / lanes) : 1;
+    return {(int)lanes, per, (int)((per * lanes + WARP - 1) / WARP * WARP), (int)(per * lanes)};
+  }
+  const int warps = request.m == 1 ? 4 : 1;
+  return {(int)lanes, (int)(WARP / lanes), warps * WARP, warps * WARP};
+}
+
+/* The most rows of a piece that lanes hold. */
+template <typename T> int64_t most_lane_rows(const karst_tri_request &request)
+{
+  int64_t rows = 0;
+  for (int64_t step = 1 << 16; step > 0; step /= 2)
+    if (spread_lanes<T>(request, rows + step).lanes > 0) rows += step;
+  return rows;
+}
+
 karst_tridiagonal_method choose_method(const karst_tri_request &request)
 {
   const int64_t enough = request.workers; /* systems that occupy the device */
   if (request.method != KARST_TRIDIAGONAL_AUTO) return request.method;
+  if (request.m <= KARST_TRI_LANES) return KARST_TRIDIAGONAL_SPLIT;
   return request.rows <= 32 || request.systems >= enough ? KARST_TRIDIAGONAL_THOMAS : KARST_TRIDIAGONAL_SPLIT;
 }
 
@@ -67,6 +93,7 @@ int64_t piece_length(const karst_tri_request &request, int64_t rows)
 {
   enum { SHORTEST = 16, LONGEST = 256 };
   const int64_t wanted = request.systems * rows / request.workers;
+  if (request.m <= KARST_TRI_LANES) return 32 * KARST_TRI_LANE_ROWS + 1; /* a warp's, and a separator */
   return wanted < SHORTEST ? SHORTEST : wanted > LONGEST ? LONGEST : wanted;
 }
 
@@ -77,15 +104,19 @@ template <typename T> karst_tri_choice choose(karst_tri_request request)
   choice.cyclic = request.method == KARST_TRIDIAGONAL_CR || request.method == KARST_TRIDIAGONAL_PCR ||
                   request.method == KARST_TRIDIAGONAL_HYBRID;
   enum { LAST = 32 }; /* rows that are not split further */
-  const int64_t last = choice.cyclic                               ? most_rows<T>(request)
-                       : request.method == KARST_TRIDIAGONAL_SPLIT ? LAST
-                                                                   : request.rows;
+  const bool splits = request.method == KARST_TRIDIAGONAL_SPLIT, by_lanes = splits && request.m <= KARST_TRI_LANES;
+  const int64_t last = choice.cyclic ? most_rows<T>(request)
+                       : by_lanes    ? most_lane_rows<T>(request)
+                       : splits      ? LAST
+                                     : request.rows;
   int64_t rows = request.rows;
   while (rows > last && choice.levels < KARST_TRI_LEVELS - 1) {
     const int64_t length = piece_length(request, rows);
+    choice.spread[choice.levels] = spread_lanes<T>(request, length - 1);
     choice.length[choice.levels++] = length;
     rows = (rows + length - 1) / length;
   }
+  if (by_lanes) choice.spread[choice.levels] = spread_lanes<T>(request, rows);
   choice.length[choice.levels++] = rows;
   if (!choice.cyclic) return choice;
   const int64_t per = workers_of<T>(request.m) / rows;
@@ -119,6 +150,10 @@ void karst_tri_describe(const karst_tri_request &request, const karst_tri_choice
   for (int i = 0; i < choice.levels - 1 && used < (int)size; i++)
     used += snprintf(text + used, size - (size_t)used, i == 0 ? ", pieces of %lld" : " and %lld",
                      (long long)choice.length[i]);
+  const karst_tri_spread &spread = choice.spread[choice.levels - 1];
+  if (spread.lanes > 0 && used < (int)size)
+    used += snprintf(text + used, size - (size_t)used, ", %d lanes of %d rows a system, %d threads", spread.lanes,
+                     KARST_TRI_LANE_ROWS, spread.threads);
   if (choice.cyclic && used < (int)size)
     snprintf(text + used, size - (size_t)used, ", %lld systems of %lld rows a thread block",
              (long long)choice.layout.per, (long long)choice.length[choice.levels - 1]);

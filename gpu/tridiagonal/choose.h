@@ -17,8 +17,9 @@ struct karst_tri_choice {
   karst_tridiagonal_method method;
   bool cyclic; /* the last level is solved by cyclic reduction, else by a sweep */
   int levels;
-  int64_t length[KARST_TRI_LEVELS]; /* of pieces; at the last level, the rows */
-  karst_tri_layout layout;          /* of cyclic reduction */
+  int64_t length[KARST_TRI_LEVELS];          /* of pieces; at the last level, the rows */
+  karst_tri_spread spread[KARST_TRI_LEVELS]; /* of lanes in shared memory */
+  karst_tri_layout layout;                   /* of cyclic reduction */
 };
 
 /* Workers that occupy the device. */

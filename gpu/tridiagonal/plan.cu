@@ -40,7 +40,8 @@ template <typename T> void take_solve(karst_tri_plan<T> &plan, carver<T> &from)
     karst_tri_level<T> &of = plan.level[l];
     const int64_t pieces = plan.systems * of.cut.pieces;
     const bool last = l == plan.levels - 1;
-    if (!last || !plan.cyclic) of.W = take_kept(from, m, pieces, of.cut.length - (last ? 0 : 1));
+    if (of.spread.lanes == 0 && !(last && plan.cyclic))
+      of.W = take_kept(from, m, pieces, of.cut.length - (last ? 0 : 1));
     if (last) continue;
     of.reduced.lower = take_rows(from, m, pieces, square);
     of.reduced.diagonal = take_rows(from, m, pieces, square);
@@ -80,6 +81,7 @@ template <typename T> void set_levels(karst_tri_plan<T> &plan, const karst_tri_c
   for (int l = 0; l < plan.levels; l++) {
     const int64_t length = choice.length[l];
     plan.level[l].rows = rows;
+    plan.level[l].spread = choice.spread[l];
     plan.level[l].cut = {length, (rows + length - 1) / length, l < plan.levels - 1};
     rows = plan.level[l].cut.pieces;
   }
@@ -196,7 +198,10 @@ void solve_level(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int l, c
     solve_level(cuda, plan, l + 1, below(plan, l, s));
     karst_tri_launch_separators(cuda, plan, l, plan.m, karst_tri_const(plan.level[l].unknowns), s.solution, true);
   }
-  karst_tri_launch_sweep(cuda, plan, l, s);
+  if (plan.level[l].spread.lanes > 0)
+    karst_tri_launch_lanes(cuda, plan, l, s);
+  else
+    karst_tri_launch_sweep(cuda, plan, l, s);
 }
 
 template <typename T>

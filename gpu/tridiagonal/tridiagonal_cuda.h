@@ -107,11 +107,18 @@ struct karst_tri_layout {
   int64_t scalars;         /* in all */
 };
 
+/* How lanes share pieces in shared memory (lanes.h): the lanes of a piece, the pieces of a warp or, if they have more
+ * than 32 lanes, of a thread block, its threads, and the lanes that have a place. */
+struct karst_tri_spread {
+  int lanes, per, threads, places;
+};
+
 /* A level of systems: those of the batch, or the separators of the level above. */
 template <typename T> struct karst_tri_level {
   int64_t rows; /* of a system */
   karst_tri_cut cut;
-  karst_tri_kept<T> W; /* of a sweep over the pieces; NULL if the systems are not solved by one */
+  karst_tri_spread spread; /* of lanes.h; lanes is 0 if the pieces are solved by a sweep */
+  karst_tri_kept<T> W;     /* of a sweep over the pieces; NULL without one */
   karst_tri_factors<T> factors;
   T *y;                           /* [systems rows m] the solution of interiors; NULL without separators */
   karst_tri_rows<T> lower, upper; /* a and c of the separators, kept */
@@ -119,7 +126,12 @@ template <typename T> struct karst_tri_level {
   karst_tri_rows<T> unknowns;     /* of the level below */
 };
 
-enum { KARST_TRI_LEVELS = 24 };
+enum {
+  KARST_TRI_LEVELS = 24,
+  KARST_TRI_LANES = 3,    /* the largest m of lanes */
+  KARST_TRI_TEAMS = 8,    /* and of teams */
+  KARST_TRI_LANE_ROWS = 8 /* of a lane in lanes.h */
+};
 
 /* The plan of a batch, in struct karst_tridiagonal. */
 template <typename T> struct karst_tri_plan {
@@ -140,6 +152,8 @@ template <typename T> struct karst_tri_plan {
   void karst_tri_launch_reduce(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                       \
                                const karst_tri_systems<T> &s);                                                         \
   void karst_tri_launch_sweep(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                        \
+                              const karst_tri_systems<T> &s);                                                          \
+  void karst_tri_launch_lanes(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                        \
                               const karst_tri_systems<T> &s);                                                          \
   void karst_tri_launch_cyclic(const karst_cuda *cuda, const karst_tri_plan<T> &plan, const karst_tri_systems<T> &s);  \
   void karst_tri_launch_factor(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                       \

@@ -8,8 +8,6 @@
 #include "gpu/tridiagonal/team_worker.h"
 #include "gpu/tridiagonal/tridiagonal_cuda.h"
 
-enum { KARST_TRI_LANES = 3, KARST_TRI_TEAMS = 8 }; /* the largest m of lanes and of teams */
-
 /* A worker as an argument. */
 template <class K> struct karst_tri_worker {
   using type = K;
