@@ -52,6 +52,41 @@ template <typename T> static __device__ __forceinline__ T karst_tri_rounding(int
   return (T)(KARST_PIVOT_ROUNDINGS * m) * karst_tri_limits<T>::EPSILON;
 }
 
+/* Loads M scalars, an even number, two at a time, from a multiple of twice their size. */
+template <typename T, int M> static __device__ __forceinline__ void karst_tri_load_pairs(T (&to)[M], const T *from)
+{
+  struct alignas(2 * sizeof(T)) pair {
+    T first, second;
+  };
+#pragma unroll
+  for (int r = 0; r + 1 < M; r += 2) {
+    const pair two = *reinterpret_cast<const pair *>(from + r);
+    to[r] = two.first, to[r + 1] = two.second;
+  }
+}
+
+/* 1 / x for x well inside the range of normal numbers; the compiler's division has a branch for the others. */
+static __device__ __forceinline__ float karst_tri_reciprocal(float x) { return 1 / x; }
+static __device__ __forceinline__ double karst_tri_reciprocal(double x)
+{
+#ifdef __CUDA_ARCH__
+  double y;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+  double e = fma(-x, y, 1.0);
+  e = fma(e, e, e);
+  y = fma(e, y, y);
+  return fma(fma(-x, y, 1.0), y, y);
+#else
+  return 1 / x;
+#endif
+}
+/* Whether it is. */
+template <typename T> static __device__ __forceinline__ bool karst_tri_is_moderate(T x)
+{
+  constexpr T LEAST = sizeof(T) == sizeof(float) ? (T)0x1p-120 : (T)0x1p-1000;
+  return fabs(x) >= LEAST && fabs(x) <= 1 / LEAST;
+}
+
 /* Inverts a block that the quick eliminations of the workers refuse, in memory: it may be sound all the same. */
 template <typename T, int M>
 static __device__ __noinline__ karst_reason karst_tri_invert(const T *block, const T *size, T *inverse)

@@ -71,6 +71,31 @@ template <typename T> karst_tri_spread spread_lanes(const karst_tri_request &req
   return {(int)lanes, (int)(WARP / lanes), warps * WARP, warps * WARP};
 }
 
+/* How teams share pieces of so many rows, or nothing for other workers. */
+template <typename T> karst_tri_march_plan spread_teams(const karst_tri_request &request, int64_t rows)
+{
+  enum { BLOCKS = 4 /* of a multiprocessor, if rows are kept in global memory */ };
+  karst_tri_march_plan plan = {};
+  if (request.m <= KARST_TRI_LANES || request.m > KARST_TRI_TEAMS) return plan;
+  const int64_t kept = rows * request.m * (request.m + 1), all = request.shared / (int64_t)sizeof(T);
+  karst_cuda_instance(request.m, [&](auto size) {
+    constexpr int M = decltype(size)::value;
+    if constexpr (M > KARST_TRI_LANES) {
+      using K = karst_team_worker<T, M, 1>;
+      const int64_t own = 2 * K::PLACES * K::EACH, fit = (all - own) / (kept > 0 ? kept : 1);
+      plan.per = (int)(fit < K::TEAMS ? fit : K::TEAMS);
+      plan.blocks = INT32_MAX;
+      plan.shared = (own + plan.per * kept) * (int64_t)sizeof(T);
+      if (plan.per > 0) return;
+      plan.per = K::TEAMS;
+      plan.blocks = BLOCKS * request.multiprocessors;
+      plan.shared = own * (int64_t)sizeof(T);
+      plan.room = kept;
+    }
+  });
+  return plan;
+}
+
 /* The most rows of a piece that lanes hold. */
 template <typename T> int64_t most_lane_rows(const karst_tri_request &request)
 {
@@ -80,12 +105,16 @@ template <typename T> int64_t most_lane_rows(const karst_tri_request &request)
   return rows;
 }
 
-karst_tridiagonal_method choose_method(const karst_tri_request &request)
+template <typename T> karst_tridiagonal_method choose_method(const karst_tri_request &request)
 {
-  const int64_t enough = request.workers; /* systems that occupy the device */
   if (request.method != KARST_TRIDIAGONAL_AUTO) return request.method;
   if (request.m <= KARST_TRI_LANES) return KARST_TRIDIAGONAL_SPLIT;
-  return request.rows <= 32 || request.systems >= enough ? KARST_TRIDIAGONAL_THOMAS : KARST_TRIDIAGONAL_SPLIT;
+  if (request.m > KARST_TRI_TEAMS)
+    return request.systems >= request.workers ? KARST_TRIDIAGONAL_THOMAS : KARST_TRIDIAGONAL_SPLIT;
+  enum { FEW = 2, SHORT = 32 }; /* systems of a multiprocessor, and rows, that are not worth splitting */
+  const karst_tri_march_plan whole = spread_teams<T>(request, request.rows);
+  const bool fits = whole.room == 0 && whole.per >= FEW && request.systems >= FEW * request.multiprocessors;
+  return fits || request.rows <= SHORT ? KARST_TRIDIAGONAL_THOMAS : KARST_TRIDIAGONAL_SPLIT;
 }
 
 /* The length of pieces: enough of them to occupy the device, but not so short that the separators are many. */
@@ -94,13 +123,14 @@ int64_t piece_length(const karst_tri_request &request, int64_t rows)
   enum { SHORTEST = 16, LONGEST = 256 };
   const int64_t wanted = request.systems * rows / request.workers;
   if (request.m <= KARST_TRI_LANES) return 32 * KARST_TRI_LANE_ROWS + 1; /* a warp's, and a separator */
+  if (request.m <= KARST_TRI_TEAMS) return wanted < SHORTEST ? SHORTEST : wanted > LONGEST / 4 ? LONGEST / 4 : wanted;
   return wanted < SHORTEST ? SHORTEST : wanted > LONGEST ? LONGEST : wanted;
 }
 
 template <typename T> karst_tri_choice choose(karst_tri_request request)
 {
   karst_tri_choice choice = {};
-  choice.method = request.method = choose_method(request);
+  choice.method = request.method = choose_method<T>(request);
   choice.cyclic = request.method == KARST_TRIDIAGONAL_CR || request.method == KARST_TRIDIAGONAL_PCR ||
                   request.method == KARST_TRIDIAGONAL_HYBRID;
   enum { LAST = 32 }; /* rows that are not split further */
@@ -113,10 +143,12 @@ template <typename T> karst_tri_choice choose(karst_tri_request request)
   while (rows > last && choice.levels < KARST_TRI_LEVELS - 1) {
     const int64_t length = piece_length(request, rows);
     choice.spread[choice.levels] = spread_lanes<T>(request, length - 1);
+    choice.teams[choice.levels] = spread_teams<T>(request, length - 1);
     choice.length[choice.levels++] = length;
     rows = (rows + length - 1) / length;
   }
   if (by_lanes) choice.spread[choice.levels] = spread_lanes<T>(request, rows);
+  if (!choice.cyclic) choice.teams[choice.levels] = spread_teams<T>(request, rows);
   choice.length[choice.levels++] = rows;
   if (!choice.cyclic) return choice;
   const int64_t per = workers_of<T>(request.m) / rows;
@@ -154,6 +186,10 @@ void karst_tri_describe(const karst_tri_request &request, const karst_tri_choice
   if (spread.lanes > 0 && used < (int)size)
     used += snprintf(text + used, size - (size_t)used, ", %d lanes of %d rows a system, %d threads", spread.lanes,
                      KARST_TRI_LANE_ROWS, spread.threads);
+  const karst_tri_march_plan &teams = choice.teams[choice.levels - 1];
+  if (teams.per > 0 && used < (int)size)
+    used += snprintf(text + used, size - (size_t)used, ", from both ends, %d systems a thread block%s", teams.per,
+                     teams.room > 0 ? ", factors in global memory" : "");
   if (choice.cyclic && used < (int)size)
     snprintf(text + used, size - (size_t)used, ", %lld systems of %lld rows a thread block",
              (long long)choice.layout.per, (long long)choice.length[choice.levels - 1]);

@@ -9,7 +9,8 @@ struct karst_tri_request {
   int64_t systems, rows;
   int m;
   karst_tridiagonal_method method;
-  int64_t shared;  /* bytes of shared memory that a thread block may have */
+  int64_t shared; /* bytes of shared memory that a thread block may have */
+  int64_t multiprocessors;
   int64_t workers; /* that occupy the device */
 };
 
@@ -19,7 +20,8 @@ struct karst_tri_choice {
   int levels;
   int64_t length[KARST_TRI_LEVELS];          /* of pieces; at the last level, the rows */
   karst_tri_spread spread[KARST_TRI_LEVELS]; /* of lanes in shared memory */
-  karst_tri_layout layout;                   /* of cyclic reduction */
+  karst_tri_march_plan teams[KARST_TRI_LEVELS];
+  karst_tri_layout layout; /* of cyclic reduction */
 };
 
 /* Workers that occupy the device. */

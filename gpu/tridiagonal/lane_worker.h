@@ -136,7 +136,7 @@ template <typename T, int SIZE> struct karst_lane_worker {
         if (SPIKE) y[r][M + 1 + j] = p.at[j * M + r];
       }
       y[r][M] = d.at[M * M + r];
-      row_scale[r] = M == 1 ? 1 : 1 / fmax(largest, karst_tri_limits<T>::LEAST);
+      row_scale[r] = M == 1 ? 1 : karst_tri_reciprocal(fmax(largest, karst_tri_limits<T>::LEAST));
       sound = sound && largest > 0;
     }
 #pragma unroll
@@ -159,9 +159,11 @@ template <typename T, int SIZE> struct karst_lane_worker {
 #pragma unroll
         for (int j = 0; j < COLUMNS; j++) swap(exchange, y[k][j], y[r][j]);
       }
-      const T inverse = 1 / a[k][k];
-      sound =
-          sound && best > karst_tri_rounding<T>(M) * column_size[k] && fabs(inverse) <= karst_tri_limits<T>::LARGEST;
+      const bool moderate = karst_tri_is_moderate(a[k][k]);
+      T inverse = karst_tri_reciprocal(a[k][k]);
+      if (M == 1 && !moderate) inverse = 1 / a[k][k];
+      sound = sound && best > karst_tri_rounding<T>(M) * column_size[k] &&
+              (M == 1 ? fabs(inverse) <= karst_tri_limits<T>::LARGEST : moderate);
       a[k][k] = inverse;
 #pragma unroll
       for (int r = k + 1; r < M; r++) {

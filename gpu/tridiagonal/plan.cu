@@ -40,7 +40,8 @@ template <typename T> void take_solve(karst_tri_plan<T> &plan, carver<T> &from)
     karst_tri_level<T> &of = plan.level[l];
     const int64_t pieces = plan.systems * of.cut.pieces;
     const bool last = l == plan.levels - 1;
-    if (of.spread.lanes == 0 && !(last && plan.cyclic))
+    if (of.teams.room > 0) of.W.at = from.take(of.teams.blocks * of.teams.per * of.teams.room);
+    if (of.spread.lanes == 0 && of.teams.per == 0 && !(last && plan.cyclic))
       of.W = take_kept(from, m, pieces, of.cut.length - (last ? 0 : 1));
     if (last) continue;
     of.reduced.lower = take_rows(from, m, pieces, square);
@@ -82,6 +83,7 @@ template <typename T> void set_levels(karst_tri_plan<T> &plan, const karst_tri_c
     const int64_t length = choice.length[l];
     plan.level[l].rows = rows;
     plan.level[l].spread = choice.spread[l];
+    plan.level[l].teams = choice.teams[l];
     plan.level[l].cut = {length, (rows + length - 1) / length, l < plan.levels - 1};
     rows = plan.level[l].cut.pieces;
   }
@@ -115,6 +117,7 @@ template <typename T> karst_status plan_of(karst_context *context, karst_tridiag
                                      batch->shape.block_size,
                                      batch->shape.method,
                                      shared,
+                                     cuda->multiprocessors,
                                      karst_tri_workers(cuda, batch->shape.block_size)};
   karst_status status = karst_allocate_zero(context, &plan, 1, sizeof *plan, "a plan of tridiagonal systems");
   batch->plan = plan;
@@ -200,6 +203,8 @@ void solve_level(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int l, c
   }
   if (plan.level[l].spread.lanes > 0)
     karst_tri_launch_lanes(cuda, plan, l, s);
+  else if (plan.level[l].teams.per > 0)
+    karst_tri_launch_teams(cuda, plan, l, s);
   else
     karst_tri_launch_sweep(cuda, plan, l, s);
 }

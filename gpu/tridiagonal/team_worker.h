@@ -11,7 +11,7 @@
 
 #include "gpu/tridiagonal/block_worker.h"
 
-template <typename T, int SIZE> struct karst_team_worker {
+template <typename T, int SIZE, int WHOLES = 3> struct karst_team_worker {
   static constexpr int M = SIZE;
   using number = T;
   struct matrix {
@@ -21,12 +21,14 @@ template <typename T, int SIZE> struct karst_team_worker {
     T at[M];
   };
   struct whole {
-    T *at; /* [M * M] shared memory */
+    T *at; /* [M][COLUMN] shared memory */
   };
   static constexpr int m = M, LANES = M + 1, TEAMS = 32 / LANES, WARPS = 4;
   static constexpr int THREADS = 32 * WARPS, WORKERS = TEAMS * WARPS;
   static constexpr bool UNIFORM = true;
-  enum { WHOLES = 3, EACH = (2 + WHOLES) * M * M + 2 * M + 2, PLACES = TEAMS + (32 % LANES > 0) };
+  /* Columns in shared memory are COLUMN apart: even if M is, for loads of two scalars, and spread over the banks. */
+  static constexpr int COLUMN = M % 4 == 0 ? M + 2 : M, BLOCK = (M * COLUMN + 1) / 2 * 2;
+  static constexpr int EACH = (2 + WHOLES) * BLOCK + 2 * (M + 1), PLACES = TEAMS + (32 % LANES > 0);
   static __host__ __device__ size_t shared(int) { return (size_t)WARPS * PLACES * EACH * sizeof(T); }
   static int64_t scratch(int) { return 0; }
 
@@ -54,7 +56,7 @@ template <typename T, int SIZE> struct karst_team_worker {
 
   static __device__ void take(matrix &) {}
   static __device__ void take(augmented &) {}
-  __device__ void take(whole &a) { a.at = place + (2 + wholes++) * M * M; }
+  __device__ void take(whole &a) { a.at = place + (2 + wholes++) * BLOCK; }
 
   __device__ void read(matrix &x, karst_tri_rows<const T> rows, int64_t g, bool there) const
   {
@@ -116,15 +118,18 @@ template <typename T, int SIZE> struct karst_team_worker {
     __syncwarp();
     if (lane < M)
 #pragma unroll
-      for (int r = 0; r < M; r++) a.at[lane * M + r] = x.at[r];
+      for (int r = 0; r < M; r++) a.at[lane * COLUMN + r] = x.at[r];
     __syncwarp();
   }
   template <typename X> __device__ void subtract(X &z, const whole &a, const X &x) const
   {
 #pragma unroll
-    for (int k = 0; k < M; k++)
+    for (int k = 0; k < M; k++) {
+      T column[M];
+      load(column, a.at + k * COLUMN);
 #pragma unroll
-      for (int r = 0; r < M; r++) z.at[r] -= a.at[k * M + r] * x.at[k];
+      for (int r = 0; r < M; r++) z.at[r] -= column[r] * x.at[k];
+    }
   }
   /* In the other lanes it computes numbers that nobody uses. */
   __device__ void subtract_vector(augmented &y, const whole &a, const augmented &v) const
@@ -132,7 +137,7 @@ template <typename T, int SIZE> struct karst_team_worker {
 #pragma unroll
     for (int k = 0; k < M; k++)
 #pragma unroll
-      for (int r = 0; r < M; r++) y.at[r] -= lane == M ? a.at[k * M + r] * v.at[k] : 0;
+      for (int r = 0; r < M; r++) y.at[r] -= lane == M ? a.at[k * COLUMN + r] * v.at[k] : 0;
   }
   __device__ void read_vector(augmented &x, karst_tri_rows<const T> rows, int64_t g) const
   {
@@ -154,26 +159,27 @@ template <typename T, int SIZE> struct karst_team_worker {
   template <bool SPIKE>
   __device__ karst_reason solve(const augmented &d, const matrix &size, const matrix &c, matrix &p, augmented &x) const
   {
-    T *block = place, *sizes = place + M * M, *row_scale = place + (2 + WHOLES) * M * M, *column_size = row_scale + M;
+    T *block = place, *sizes = place + BLOCK;
+    T *row_scale = place + (2 + WHOLES) * BLOCK, *column_size = row_scale + M + 1;
     const int mine = lane < M ? lane : 0;
     T a[M][M], y[M], q[M];
     __syncwarp();
     if (lane < M)
 #pragma unroll
       for (int r = 0; r < M; r++) {
-        block[lane * M + r] = d.at[r];
-        sizes[lane * M + r] = size.at[r];
+        block[lane * COLUMN + r] = d.at[r];
+        sizes[lane * COLUMN + r] = size.at[r];
       }
     __syncwarp();
     T largest = 0;
     bool finite = true;
 #pragma unroll
     for (int j = 0; j < M; j++) {
-      const T entry = sizes[j * M + mine];
+      const T entry = sizes[j * COLUMN + mine];
       finite = finite && entry <= karst_tri_limits<T>::LARGEST;
       largest = fmax(largest, entry);
     }
-    if (lane < M) row_scale[lane] = finite ? 1 / fmax(largest, karst_tri_limits<T>::LEAST) : -1;
+    if (lane < M) row_scale[lane] = finite ? karst_tri_reciprocal(fmax(largest, karst_tri_limits<T>::LEAST)) : -1;
     __syncwarp();
     T own = 0;
     bool ordered = true, sound = true;
@@ -181,14 +187,17 @@ template <typename T, int SIZE> struct karst_team_worker {
     for (int r = 0; r < M; r++) {
       const T scale = row_scale[r];
       finite = finite && scale >= 0;
-      own = fmax(own, sizes[mine * M + r] * scale);
+      own = fmax(own, size.at[r] * scale);
     }
     if (lane < M) column_size[lane] = own;
     __syncwarp();
 #pragma unroll
-    for (int j = 0; j < M; j++)
+    for (int j = 0; j < M; j++) {
+      T column[M];
+      load(column, block + j * COLUMN);
 #pragma unroll
-      for (int r = 0; r < M; r++) a[r][j] = block[j * M + r];
+      for (int r = 0; r < M; r++) a[r][j] = column[r];
+    }
 #pragma unroll
     for (int r = 0; r < M; r++) {
       y[r] = lane < M ? c.at[r] : d.at[r];
@@ -196,8 +205,8 @@ template <typename T, int SIZE> struct karst_team_worker {
     }
 #pragma unroll
     for (int k = 0; k < M; k++) {
-      const T pivot = fabs(a[k][k]) * row_scale[k], inverse = 1 / a[k][k];
-      sound = sound && pivot > karst_tri_rounding<T>(M) * column_size[k];
+      const T pivot = fabs(a[k][k]) * row_scale[k], inverse = karst_tri_reciprocal(a[k][k]);
+      sound = sound && karst_tri_is_moderate(a[k][k]) && pivot > karst_tri_rounding<T>(M) * column_size[k];
 #pragma unroll
       for (int r = k + 1; r < M; r++) ordered = ordered && fabs(a[r][k]) * row_scale[r] <= 4 * pivot;
       a[k][k] = inverse;
@@ -232,12 +241,27 @@ template <typename T, int SIZE> struct karst_team_worker {
     return reason;
   }
 
+  /* Loads a column from shared memory. */
+  static __device__ __forceinline__ void load(T (&to)[M], const T *from)
+  {
+    if (M % 2 == 0) {
+      karst_tri_load_pairs(to, from);
+    } else {
+#pragma unroll
+      for (int r = 0; r < M; r++) to[r] = from[r];
+    }
+  }
+
 private:
   static __device__ __noinline__ karst_reason solve_again(const T *block, const T *sizes, const T *c, const T *p, T *y,
                                                           T *q)
   {
-    T inverse[M * M];
-    const karst_reason reason = karst_tri_invert<T, M>(block, sizes, inverse);
+    T a[M * M], size[M * M], inverse[M * M];
+    for (int e = 0; e < M * M; e++) {
+      a[e] = block[e / M * COLUMN + e % M];
+      size[e] = sizes[e / M * COLUMN + e % M];
+    }
+    const karst_reason reason = karst_tri_invert<T, M>(a, size, inverse);
     for (int r = 0; r < M; r++) {
       T along = 0, across = 0;
       for (int k = 0; k < M; k++) {

@@ -113,12 +113,20 @@ struct karst_tri_spread {
   int lanes, per, threads, places;
 };
 
+/* How teams of lanes share pieces (teams.h): pieces of a thread block, thread blocks at most, bytes of shared memory,
+ * and scalars of a piece in global memory, 0 if shared memory suffices. */
+struct karst_tri_march_plan {
+  int per;
+  int64_t blocks, shared, room;
+};
+
 /* A level of systems: those of the batch, or the separators of the level above. */
 template <typename T> struct karst_tri_level {
   int64_t rows; /* of a system */
   karst_tri_cut cut;
-  karst_tri_spread spread; /* of lanes.h; lanes is 0 if the pieces are solved by a sweep */
-  karst_tri_kept<T> W;     /* of a sweep over the pieces; NULL without one */
+  karst_tri_spread spread;    /* of lanes.h; lanes is 0 if the pieces are solved by a sweep */
+  karst_tri_march_plan teams; /* of teams.h; per is 0 if the pieces are solved by a sweep */
+  karst_tri_kept<T> W;        /* of a sweep over the pieces; NULL without one */
   karst_tri_factors<T> factors;
   T *y;                           /* [systems rows m] the solution of interiors; NULL without separators */
   karst_tri_rows<T> lower, upper; /* a and c of the separators, kept */
@@ -154,6 +162,8 @@ template <typename T> struct karst_tri_plan {
   void karst_tri_launch_sweep(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                        \
                               const karst_tri_systems<T> &s);                                                          \
   void karst_tri_launch_lanes(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                        \
+                              const karst_tri_systems<T> &s);                                                          \
+  void karst_tri_launch_teams(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                        \
                               const karst_tri_systems<T> &s);                                                          \
   void karst_tri_launch_cyclic(const karst_cuda *cuda, const karst_tri_plan<T> &plan, const karst_tri_systems<T> &s);  \
   void karst_tri_launch_factor(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                       \
