@@ -2,6 +2,7 @@
 #include "precond/cpr_wells.h"
 
 #include "lib/base/search.h"
+#include "lib/grid/grid.h"
 
 #include <stdlib.h>
 
@@ -122,6 +123,25 @@ static karst_status place(struct pattern *p, int64_t rows, karst_cpr_wells *made
   return karst_matrix_adopt(context, (karst_index)rows, 1, rows, row_start, column, NULL, &made->matrix);
 }
 
+/* Gives the system the grid of A, if A has one, for methods that follow its lines. Wells are cells of further layers,
+ * beyond an empty one, so that they are next to no cell of A. A grid that is then too large is left out. */
+static karst_status extend_grid(const karst_matrix *A, karst_matrix *matrix)
+{
+  const karst_index *own = A->grid.size, wells = matrix->block_rows - A->block_rows;
+  karst_index *cell, cells;
+  char fault[KARST_FAULT_SIZE];
+  if (!karst_has_grid(A)) return KARST_SUCCESS;
+  const karst_index layer = own[0] * own[1], layers = 1 + (wells - 1) / layer + 1;
+  const karst_index size[3] = {own[0], own[1], own[2] < KARST_INDEX_MAX - layers ? own[2] + layers : 0};
+  if (!karst_grid_is_valid(size, &cells, fault)) return KARST_SUCCESS;
+  const karst_status status = karst_allocate(A->context, &cell, matrix->block_rows, sizeof *cell, what);
+  if (status) return status;
+  for (karst_index i = 0; i < A->block_rows; i++) cell[i] = A->grid.cell ? A->grid.cell[i] : i;
+  for (karst_index w = 0; w < wells; w++) cell[A->block_rows + w] = layer * (own[2] + 1) + w;
+  karst_matrix_adopt_grid(matrix, size, cell);
+  return KARST_SUCCESS;
+}
+
 karst_status karst_cpr_wells_make(const karst_matrix *A, const karst_wells_view *view, karst_cpr_wells *wells)
 {
   karst_context *context = A->context;
@@ -135,6 +155,7 @@ karst_status karst_cpr_wells_make(const karst_matrix *A, const karst_wells_view 
     fill_pattern(&p);
     status = place(&p, rows, wells);
   }
+  if (!status) status = extend_grid(A, wells->matrix);
   void *const host[] = {p.row_start, p.column, p.position, p.last, p.of_cell, p.of_well, p.own};
   for (size_t i = 0; i < sizeof host / sizeof *host; i++) karst_release(context, host[i]);
   return status;

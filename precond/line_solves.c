@@ -3,6 +3,27 @@
 
 #include "symbolic/symbolic.h"
 
+static const char *direction_name(size_t i)
+{
+  static const char *const names[] = {
+      [KARST_LINES_AUTO] = "auto", [KARST_LINES_X] = "x", [KARST_LINES_Y] = "y", [KARST_LINES_Z] = "z", NULL};
+  return names[i];
+}
+
+const karst_option karst_line_direction_rows[] = {
+    {"line-direction", KARST_OPTION_NAME, false, 0, direction_name, 0, "auto",
+     "axis of the grid that lines, and amg with the smoother lines, follow",
+     "auto takes the axis along which the first values couple most strongly, and keeps it for later values; "
+     "line_direction_used in the report names it."},
+    {0},
+};
+
+karst_status karst_line_direction_put(karst_precond *p, const karst_lines *lines)
+{
+  const size_t direction = (size_t)lines->axis + KARST_LINES_X;
+  return karst_precond_put_text(p, "line_direction_used", direction_name(direction));
+}
+
 static const struct karst_lines_kernels *kernels_of(const karst_context *context) { return context->backend->lines; }
 
 static karst_status begin(karst_context *context, const karst_matrix *A, const char *method, karst_line_axes *axes,
@@ -20,17 +41,6 @@ static karst_status add_axis(karst_context *context, const karst_matrix *A, cons
 {
   const karst_status status = karst_lines_create(context, A, grid, axis, colours, &axes->lines[axes->count]);
   axes->count += status == KARST_SUCCESS;
-  return status;
-}
-
-karst_status karst_line_axes_make(karst_context *context, const karst_matrix *A, const char *method, const int *axis,
-                                  int colours, karst_line_axes *axes)
-{
-  karst_line_grid grid;
-  karst_status status = begin(context, A, method, axes, &grid);
-  for (int i = 0; i < KARST_AXES && axis[i] >= 0 && !status; i++)
-    status = add_axis(context, A, &grid, axis[i], colours, axes);
-  karst_line_grid_destroy(context, &grid);
   return status;
 }
 
@@ -57,14 +67,18 @@ static int strongest(const double strength[KARST_AXES])
   return best;
 }
 
-karst_status karst_line_axes_make_strongest(karst_context *context, const karst_matrix *A, const char *method,
-                                            int colours, karst_line_axes *axes)
+karst_status karst_line_axes_make_along(karst_context *context, const karst_matrix *A, const char *method,
+                                        int direction, int colours, karst_line_axes *axes)
 {
   karst_line_grid grid;
   double strength[KARST_AXES];
+  int axis = direction - KARST_LINES_X;
   karst_status status = begin(context, A, method, axes, &grid);
-  if (!status) status = karst_line_strengths(context, A, &grid, strength);
-  if (!status) status = add_axis(context, A, &grid, strongest(strength), colours, axes);
+  if (!status && direction == KARST_LINES_AUTO) {
+    status = karst_line_strengths(context, A, &grid, strength);
+    if (!status) axis = strongest(strength);
+  }
+  if (!status) status = add_axis(context, A, &grid, axis, colours, axes);
   karst_line_grid_destroy(context, &grid);
   return status;
 }

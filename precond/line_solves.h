@@ -6,23 +6,33 @@
 #include "lib/backend/lines_kernels.h"
 #include "lib/method/precond.h"
 
+/* The option line-direction, a karst_line_direction, which is the first member of the settings of every method that
+ * lists its row. */
+typedef enum karst_line_direction {
+  KARST_LINES_AUTO,
+  KARST_LINES_X,
+  KARST_LINES_Y,
+  KARST_LINES_Z
+} karst_line_direction;
+extern const karst_option karst_line_direction_rows[];
+
+/* Puts the axis of lines as line_direction_used. */
+karst_status karst_line_direction_put(karst_precond *p, const karst_lines *lines);
+
 /* The lines of some axes, which depend on the pattern alone. */
 typedef struct karst_line_axes {
   int count;
   karst_lines lines[KARST_AXES];
 } karst_line_axes;
 
-/* Makes the lines of the axes in a list that ends with -1, or with KARST_AXES of them. KARST_ERROR_NOT_BUILT if the
- * backend has no kernels, KARST_ERROR_MATRIX if A neither has a grid nor shows one. After a failure, too,
- * karst_line_axes_destroy releases what was taken. */
-karst_status karst_line_axes_make(karst_context *context, const karst_matrix *A, const char *method, const int *axis,
-                                  int colours, karst_line_axes *axes);
+/* Makes the lines along a direction; auto is the axis of the strongest couplings by the present values. method: for
+ * errors. KARST_ERROR_NOT_BUILT if the backend has no kernels, KARST_ERROR_MATRIX if A neither has a grid nor shows one.
+ * After a failure, too, karst_line_axes_destroy releases what was taken. */
+karst_status karst_line_axes_make_along(karst_context *context, const karst_matrix *A, const char *method,
+                                        int direction, int colours, karst_line_axes *axes);
 /* The same for the axes that are longer than one cell, or the first axis if there is no such axis. */
 karst_status karst_line_axes_make_all(karst_context *context, const karst_matrix *A, const char *method,
                                       karst_line_axes *axes);
-/* The same for the axis of the strongest couplings by the present values. */
-karst_status karst_line_axes_make_strongest(karst_context *context, const karst_matrix *A, const char *method,
-                                            int colours, karst_line_axes *axes);
 void karst_line_axes_destroy(karst_context *context, karst_line_axes *axes);
 
 /* Factors of the lines of each axis: with the block tridiagonal matrices T_1 .. T_n of the axes,

@@ -12,19 +12,17 @@
 #include "precond/ilu_settings.h"
 #include "precond/line_solves.h"
 
-enum direction { DIRECTION_AUTO, DIRECTION_X }; /* then y and z */
 enum order { ORDER_JACOBI, ORDER_ZEBRA };
 
 struct settings {
-  int direction, order;
+  int direction; /* first, as its row requires */
+  int order;
 };
 
 struct state {
   karst_line_axes axes; /* of direction auto; else they are the analysis's */
   karst_line_solves solves;
 };
-
-static const char *const axis_names[] = {"x", "y", "z"};
 
 static int colours_of(const struct settings *settings) { return settings->order == ORDER_ZEBRA ? 2 : 1; }
 
@@ -39,12 +37,12 @@ static void forget(karst_context *context, void *analysis)
 static karst_status analyse(karst_precond *p)
 {
   const struct settings *settings = p->settings;
-  const int axis[] = {settings->direction - DIRECTION_X, -1};
   karst_line_axes *axes;
   karst_status status = karst_allocate_zero(p->context, &axes, 1, sizeof *axes, "lines");
   if (status) return status;
   p->analysis->data = axes;
-  return karst_line_axes_make(p->context, p->A, "lines", axis, colours_of(settings), axes);
+  if (settings->direction == KARST_LINES_AUTO) return KARST_SUCCESS;
+  return karst_line_axes_make_along(p->context, p->A, "lines", settings->direction, colours_of(settings), axes);
 }
 
 static const char *differ(const void *settings, const void *others)
@@ -61,7 +59,7 @@ static karst_status setup(karst_precond *p)
   karst_status status = karst_allocate_zero(p->context, &state, 1, sizeof *state, "lines");
   if (status) return status;
   p->data = state;
-  p->due = settings->direction == DIRECTION_AUTO;
+  p->due = settings->direction == KARST_LINES_AUTO;
   p->unsymmetric = settings->order == ORDER_ZEBRA;
   if (p->due) return KARST_SUCCESS;
   status = karst_line_solves_plan(p->context, p->analysis->data, &state->solves);
@@ -76,7 +74,8 @@ static karst_status choose(karst_precond *p)
   struct state *state = p->data;
   karst_line_solves_destroy(p->context, &state->solves); /* what a failure has left */
   karst_line_axes_destroy(p->context, &state->axes);
-  karst_status status = karst_line_axes_make_strongest(p->context, p->A, "lines", colours_of(settings), &state->axes);
+  karst_status status =
+      karst_line_axes_make_along(p->context, p->A, "lines", settings->direction, colours_of(settings), &state->axes);
   if (!status) status = karst_line_solves_plan(p->context, &state->axes, &state->solves);
   if (!status) karst_line_solves_count(p, &state->solves);
   return status;
@@ -84,7 +83,7 @@ static karst_status choose(karst_precond *p)
 
 static karst_status report(karst_precond *p, const karst_lines *lines)
 {
-  karst_status status = karst_precond_put_text(p, "line_direction_used", axis_names[lines->axis]);
+  karst_status status = karst_line_direction_put(p, lines);
   if (!status) status = karst_precond_put(p, "lines", "lines", (double)lines->lines);
   return status ? status : karst_precond_put(p, "longest_line", "cells", (double)lines->longest);
 }
@@ -113,23 +112,13 @@ static void destroy(karst_precond *p)
   karst_release(p->context, state);
 }
 
-static const char *direction_name(size_t i)
-{
-  static const char *const names[] = {"auto", "x", "y", "z", NULL};
-  return names[i];
-}
-
 static const char *order_name(size_t i)
 {
   static const char *const names[] = {[ORDER_JACOBI] = "jacobi", [ORDER_ZEBRA] = "zebra", NULL};
   return names[i];
 }
 
-static const karst_option line_rows[] = {
-    {"line-direction", KARST_OPTION_NAME, false, offsetof(struct settings, direction), direction_name, 0, "auto",
-     "axis of the grid that the lines follow",
-     "auto takes the axis along which the first values couple most strongly, and keeps it for later values; "
-     "line_direction_used in the report names it."},
+static const karst_option order_rows[] = {
     {"line-order", KARST_OPTION_NAME, false, offsetof(struct settings, order), order_name, 0, "jacobi",
      "how lines see each other",
      "jacobi solves all lines at once; it is symmetric for a symmetric matrix. zebra solves every second line, as red "
@@ -138,7 +127,7 @@ static const karst_option line_rows[] = {
     {0},
 };
 
-static const karst_option *const rows[] = {line_rows, NULL};
+static const karst_option *const rows[] = {karst_line_direction_rows, order_rows, NULL};
 
 extern const struct karst_precond_ops karst_precond_lines;
 

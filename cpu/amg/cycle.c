@@ -117,6 +117,33 @@ static double measure_vector(karst_context *context, karst_index rows, const dou
   return size;
 }
 
+KARST_KERNEL static void karst_amg_add(karst_index first, karst_index last, double keep, double factor, const double *d,
+                                       double *y)
+{
+  if (keep == 0)
+    for (karst_index i = first; i < last; i++) y[i] = factor * d[i];
+  else
+    for (karst_index i = first; i < last; i++) y[i] = keep * y[i] + factor * d[i];
+}
+
+/* Level 0 is A / 2^a, so that M^-1 of A is multiplied by 2^a. */
+static void solve_lines(karst_context *context, const karst_amg *amg, const karst_amg_step *step)
+{
+  const karst_amg_level *level = &amg->level[0];
+  double *d = level->vector[3];
+  const double factor = ldexp(step->factor, ((const karst_amg_cpu *)amg->plan)->exponent);
+  for (int i = 0; i < amg->axes; i++)
+    context->backend->lines->solve(context, &amg->lines[i], 0, i == 0 ? level->vector[step->x] : d, d);
+  karst_piece piece = karst_begin(context, KARST_KIND_COPY, level->A.rows);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, level->A.rows);
+    karst_amg_add(part.first, part.last, step->keep, factor, d, level->vector[step->y]);
+    karst_part_end(&piece, &part);
+  }
+  karst_end(context, &piece);
+}
+
 /* Runs a step. Small levels are not worth threads. */
 static void run_step(karst_context *context, const karst_amg *amg, const karst_amg_step *step)
 {
@@ -127,6 +154,10 @@ static void run_step(karst_context *context, const karst_amg *amg, const karst_a
                                           [KARST_AMG_RESIDUAL] = {karst_amg_residual_double, karst_amg_residual_float},
                                           [KARST_AMG_RESTRICT] = {karst_amg_restrict_double, karst_amg_restrict_float},
                                           [KARST_AMG_PROLONG] = {karst_amg_prolong_double, karst_amg_prolong_float}};
+  if (step->action == KARST_AMG_LINES) {
+    solve_lines(context, amg, step);
+    return;
+  }
   if (step->action == KARST_AMG_INVERT) {
     (amg->single ? karst_amg_solve_dense_float : karst_amg_solve_dense_double)(amg, step);
     return;

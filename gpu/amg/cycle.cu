@@ -15,6 +15,7 @@
  * So the loads of a step do not depend on one another, however long the rows are, and no warp waits for another. On an
  * H100 thread blocks with barriers, the copy engine, and rows kept in columns of slices were all slower. */
 #include "gpu/amg/steps.h"
+#include "gpu/lines/lines_cuda.h"
 
 namespace
 {
@@ -92,6 +93,24 @@ template <typename T> __global__ void __launch_bounds__(THREADS) multiply_dense(
   if (i < s.A.rows) karst_amg_do_dense_row<false>(s, i);
 }
 
+/* After M^-1 of the matrix itself, whose level 0 is divided by 2^exponent. */
+template <typename T>
+__global__ void __launch_bounds__(THREADS) add_lines(karst_amg_item<T> s, const karst_amg_scalars *scalars)
+{
+  karst_cuda_begin();
+  const int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  if (i >= s.A.rows) return;
+  const double change = ldexp(s.factor, scalars->exponent) * s.d[i];
+  s.y[i] = s.keep == 0 ? change : s.keep * s.y[i] + change;
+}
+
+template <typename T> void launch_lines(const struct karst_cuda *cuda, const karst_amg *amg, const karst_amg_item<T> &s)
+{
+  for (int k = 0; k < amg->axes; k++) karst_lines_launch_cuda(cuda, &amg->lines[k], 0, k == 0 ? s.x : s.d, s.d);
+  karst_cuda_launch(cuda, add_lines<T>, karst_cuda_grid(s.A.rows, THREADS), THREADS, s,
+                    karst_amg_cuda_of(amg)->scalars);
+}
+
 template <karst_amg_use USE, typename T> void launch_rows(const struct karst_cuda *cuda, const karst_amg_item<T> &s)
 {
   int shift = 0; /* so that a piece has ROOM entries at most, in the mean */
@@ -101,7 +120,7 @@ template <karst_amg_use USE, typename T> void launch_rows(const struct karst_cud
   karst_cuda_launch(cuda, do_rows<USE, T>, blocks < most ? blocks : most, THREADS, s, shift);
 }
 
-template <typename T> void launch_item(const struct karst_cuda *cuda, const karst_amg_item<T> &s)
+template <typename T> void launch_item(const struct karst_cuda *cuda, const karst_amg *amg, const karst_amg_item<T> &s)
 {
 #define LAUNCH(USE)                                                                                                    \
   case USE:                                                                                                            \
@@ -111,6 +130,8 @@ template <typename T> void launch_item(const struct karst_cuda *cuda, const kars
   case KARST_AMG_USE_INVERT:
     karst_cuda_launch(cuda, multiply_dense<T>, karst_cuda_grid(s.A.rows, THREADS / WARP), THREADS, s);
     return;
+  case KARST_AMG_USE_LINES:
+    return launch_lines(cuda, amg, s);
   default:
     karst_cuda_launch(cuda, do_first<T>, karst_cuda_grid(s.A.rows, THREADS), THREADS, s);
   }
@@ -132,6 +153,8 @@ karst_amg_use use_of(const karst_amg_step *step)
     return KARST_AMG_USE_PROLONG;
   case KARST_AMG_INVERT:
     return KARST_AMG_USE_INVERT;
+  case KARST_AMG_LINES:
+    return KARST_AMG_USE_LINES;
   default:
     return KARST_AMG_USE_FIRST;
   }
@@ -150,7 +173,7 @@ template <typename T> karst_amg_item<T> item_of(const karst_amg *amg, const kars
   s.x = (prolongs ? level + 1 : level)->vector[step->x];
   s.inverse = static_cast<const T *>(amg->inverse);
   s.y = restricts ? level[1].vector[0] : level->vector[step->y];
-  s.d = step->action == KARST_AMG_MOMENTUM ? level->vector[3] : NULL;
+  s.d = step->action == KARST_AMG_MOMENTUM || use == KARST_AMG_USE_LINES ? level->vector[3] : NULL;
   s.factor = step->factor;
   s.keep = step->keep;
   return s;
@@ -196,7 +219,7 @@ template <typename T> void launch_all(const struct karst_cuda *cuda, const karst
     if (end > k + 1)
       karst_amg_launch_tail_cuda(cuda, amg, k, end);
     else
-      launch_item(cuda, item[k]);
+      launch_item(cuda, amg, item[k]);
     if (end == k) end++;
   }
 }

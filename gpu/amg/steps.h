@@ -13,7 +13,8 @@ enum karst_amg_use {
   KARST_AMG_USE_RESTRICT, /* y = s; and the first sweep of the next level, unless first is NULL: first = factor D^-1 s
                            * with the weights of that level, and d the same unless it is NULL */
   KARST_AMG_USE_PROLONG,  /* y = y + factor s */
-  KARST_AMG_USE_INVERT    /* y = W f, W dense, row by row */
+  KARST_AMG_USE_INVERT,   /* y = W f, W dense, row by row */
+  KARST_AMG_USE_LINES     /* d = M^-1 x by kernels of their own, then y = keep y + factor 2^exponent d */
 };
 
 /* A step; all arrays are device memory. */

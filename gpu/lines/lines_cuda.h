@@ -77,6 +77,9 @@ void karst_lines_factor_large_cuda(karst_context *context, const karst_matrix *A
 /* The threads of a block that factors a line with large blocks. */
 static inline int karst_lines_threads_cuda(int b) { return b <= 8 ? 32 : b <= 16 ? 64 : KARST_CUDA_THREADS; }
 
+/* Queues a solve on the stream of cuda. */
+void karst_lines_launch_cuda(const struct karst_cuda *cuda, const karst_lines_factors *factors, int colour,
+                             const double *r, double *z);
 void karst_lines_solve_cuda(karst_context *context, const karst_lines_factors *factors, int colour, const double *r,
                             double *z);
 void karst_lines_residual_cuda(karst_context *context, const karst_matrix *A, const karst_lines_factors *factors,

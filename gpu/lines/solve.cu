@@ -181,10 +181,9 @@ __global__ void __launch_bounds__(B ? KARST_CUDA_THREADS : 1024)
 
 } // namespace
 
-void karst_lines_solve_cuda(karst_context *context, const karst_lines_factors *factors, int colour, const double *r,
-                            double *z)
+void karst_lines_launch_cuda(const struct karst_cuda *cuda, const karst_lines_factors *factors, int colour,
+                             const double *r, double *z)
 {
-  const karst_cuda *cuda = karst_cuda_of(context);
   const karst_index first = factors->lines->first_slice[colour], end = factors->lines->first_slice[colour + 1];
   const karst_lines_view m = karst_lines_view_of(factors, first, end - first);
   if (m.slices == 0) return;
@@ -196,6 +195,12 @@ void karst_lines_solve_cuda(karst_context *context, const karst_lines_factors *f
       karst_cuda_launch_with(cuda, cuda->launch_early, solve_large, (unsigned)m.slices, WARP,
                              3 * (size_t)m.b * sizeof(double), m, r, z);
   });
+}
+
+void karst_lines_solve_cuda(karst_context *context, const karst_lines_factors *factors, int colour, const double *r,
+                            double *z)
+{
+  karst_lines_launch_cuda(karst_cuda_of(context), factors, colour, r, z);
 }
 
 void karst_lines_residual_cuda(karst_context *context, const karst_matrix *A, const karst_lines_factors *factors,

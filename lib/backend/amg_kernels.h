@@ -11,6 +11,7 @@
 #ifndef KARST_LIB_BACKEND_AMG_KERNELS_H
 #define KARST_LIB_BACKEND_AMG_KERNELS_H
 
+#include "lib/backend/lines_kernels.h"
 #include "lib/base/inline.h"
 #include "lib/matrix/matrix.h"
 
@@ -57,7 +58,7 @@ typedef struct karst_amg_level {
   karst_amg_matrix R; /* its transpose */
   karst_amg_product AP, RAP;
   void *weight;                      /* [rows] of the smoother: 1 / d_i, or 0 where d_i is 0; in karst_amg.shared */
-  double *vector[KARST_AMG_VECTORS]; /* [rows] each, in karst_amg.shared; the last one only for chebyshev */
+  double *vector[KARST_AMG_VECTORS]; /* [rows] each, in karst_amg.shared; the last one only where a step needs it */
 } karst_amg_level;
 
 typedef enum karst_amg_action {
@@ -68,7 +69,9 @@ typedef enum karst_amg_action {
   KARST_AMG_RESIDUAL, /* y = f - A x */
   KARST_AMG_RESTRICT, /* f of the next level = R x */
   KARST_AMG_PROLONG,  /* y = y + factor P x, with x of the next level */
-  KARST_AMG_INVERT    /* y = A^-1 f by the dense inverse of the last level */
+  KARST_AMG_INVERT,   /* y = A^-1 f by the dense inverse of the last level */
+  KARST_AMG_LINES     /* y = keep y + factor M^-1 x on level 0, where M is that of karst_amg.lines; keep = 0: y is not
+                       * read. d is work space */
 } karst_amg_action;
 
 /* A step of a cycle. x and y: numbers of vectors of the level. 0 is the right-hand side f, 3 is d; y differs from x
@@ -93,9 +96,12 @@ typedef struct karst_amg {
   bool l1;    /* d_i = a_ii + sign(a_ii) sum |a_ij|; else d_i = a_ii */
   int levels; /* at least 1 */
   karst_amg_level level[KARST_AMG_LEVELS];
-  void *shared;         /* the weights and vectors, which cycles need, and in the same memory the values of each A P,
+  void *shared;  /* the weights and vectors, which cycles need, and in the same memory the values of each A P,
                          * which are only needed until those of R (A P) are computed; NULL before finish */
-  void *inverse;        /* [rows * rows] of the last level, in the backend's order; NULL: it has no INVERT step */
+  void *inverse; /* [rows * rows] of the last level, in the backend's order; NULL: it has no INVERT step */
+  const karst_lines_factors *lines; /* [axes] M = T_1 D^-1 T_2 ... for the caller's matrix, as lines_kernels.h says. The
+                                     * caller factors them for the values that load has taken */
+  int axes;
   karst_amg_step *step; /* [steps] host memory of the caller's */
   int steps;
   int result;          /* the vector of level 0 that has the result of the steps */
@@ -115,7 +121,8 @@ static inline int64_t karst_amg_place_shared(karst_amg *amg, char *shared)
   int vectors = KARST_AMG_VECTORS - 1;
   int64_t bytes = 0;
   for (int s = 0; s < amg->steps; s++)
-    if (amg->step[s].action == KARST_AMG_MOMENTUM) vectors = KARST_AMG_VECTORS;
+    if (amg->step[s].action == KARST_AMG_MOMENTUM || amg->step[s].action == KARST_AMG_LINES)
+      vectors = KARST_AMG_VECTORS;
   for (int l = 0; l < amg->levels; l++)
     for (int v = -1; v < vectors; v++) {
       if (shared && v < 0) amg->level[l].weight = shared + bytes;

@@ -1,7 +1,8 @@
 /* amg.c - algebraic multigrid as a preconditioner of matrices with one unknown a cell: z is one cycle from zero for
  * A z = r, with the same number of sweeps on every level before and after the coarser ones, so it is a fixed linear
- * operator, and a symmetric one if A is. hierarchy.c makes the levels, cycle.c the steps. */
+ * operator, and a symmetric one if A is (but for the smoother adi). hierarchy.c makes the levels, cycle.c the steps. */
 #include "precond/amg/amg.h"
+#include "precond/line_solves.h"
 
 #include <stdio.h>
 
@@ -9,6 +10,8 @@ enum { SWEEPS = 100 /* at most, and the largest order: a cycle is a list of step
 
 struct state {
   karst_amg amg;               /* levels = 0: none */
+  karst_line_axes axes;        /* of the smoothers lines and adi, and */
+  karst_line_solves solves;    /* their factors */
   karst_amg_settings settings; /* resolved */
   bool fresh;                  /* choose has computed the levels for the values that update is for */
   bool stalled;
@@ -28,6 +31,8 @@ static karst_amg_settings resolve(const karst_amg_settings *given)
   if (settings.cycle == KARST_AMG_CYCLE_AUTO) settings.cycle = aggregates ? KARST_AMG_W : KARST_AMG_V;
   if (settings.smoother == KARST_AMG_SMOOTHER_AUTO)
     settings.smoother = aggregates ? KARST_AMG_JACOBI : KARST_AMG_L1_JACOBI;
+  settings.line_omega = settings.omega == 0 ? 0.8 : settings.omega;
+  if (karst_amg_has_lines(&settings)) settings.omega = 0; /* that of the coarser levels */
   if (settings.omega == 0) settings.omega = settings.smoother == KARST_AMG_JACOBI ? 2.0 / 3 : 1.5;
   if (settings.over_correction == 0) settings.over_correction = aggregates ? 1.5 : 1;
   return settings;
@@ -66,6 +71,7 @@ static karst_status setup(karst_precond *p)
   state->settings = resolve(p->settings);
   state->rebuilds = -1;
   p->data = state;
+  p->unsymmetric = state->settings.smoother == KARST_AMG_BY_ADI;
   return KARST_SUCCESS;
 }
 
@@ -74,6 +80,8 @@ static void clear(const karst_precond *p, struct state *state)
   karst_release(p->context, state->amg.step);
   state->amg.step = NULL;
   kernels_of(p)->destroy(p->context, &state->amg);
+  karst_line_solves_destroy(p->context, &state->solves);
+  karst_line_axes_destroy(p->context, &state->axes);
   state->amg =
       (karst_amg){.single = state->settings.precision == 0, .l1 = state->settings.smoother != KARST_AMG_JACOBI};
 }
@@ -98,6 +106,34 @@ static void warn_of_rest(const karst_precond *p, const struct state *state)
                state->stalled ? "their couplings give no much smaller level" : "amg-levels allows no more levels");
 }
 
+/* Makes the lines of level 0, without factors. */
+static karst_status make_lines(const karst_precond *p, struct state *state)
+{
+  karst_status status = KARST_SUCCESS;
+  if (!karst_amg_has_lines(&state->settings)) return status;
+  if (state->settings.smoother == KARST_AMG_BY_ADI)
+    status = karst_line_axes_make_all(p->context, p->A, "amg-smoother adi", &state->axes);
+  else
+    status =
+        karst_line_axes_make_along(p->context, p->A, "amg-smoother lines", state->settings.direction, 1, &state->axes);
+  if (!status) status = karst_line_solves_plan(p->context, &state->axes, &state->solves);
+  state->amg.lines = state->solves.factors;
+  state->amg.axes = state->axes.count;
+  return status;
+}
+
+/* Factors the lines of level 0. */
+static karst_status factor_lines(karst_precond *p, struct state *state)
+{
+  karst_factor_outcome outcome = {KARST_SOUND, -1, 0};
+  if (!karst_amg_has_lines(&state->settings)) return KARST_SUCCESS;
+  const karst_status status = karst_line_solves_factor(p->context, p->A, &state->solves, &outcome);
+  p->reason = outcome.reason;
+  p->block_row = outcome.block_row;
+  if (outcome.reason != KARST_SOUND) snprintf(p->explanation, sizeof p->explanation, "in a line of amg-smoother");
+  return status;
+}
+
 static karst_status choose(karst_precond *p)
 {
   struct state *state = p->data;
@@ -107,6 +143,7 @@ static karst_status choose(karst_precond *p)
   take_outcome(p, &outcome);
   if (!status && outcome.reason == KARST_SOUND) {
     status = karst_amg_make_cycle(p->context, &state->settings, &state->amg);
+    if (!status) status = make_lines(p, state);
     if (!status) status = kernels_of(p)->finish(p->context, &state->amg);
   }
   if (status || outcome.reason != KARST_SOUND) {
@@ -150,6 +187,8 @@ static karst_status report(karst_precond *p, const struct state *state, const ka
   if (!status) status = karst_precond_put(p, "grid_complexity", "", (double)sums.rows / rows);
   if (!status) status = karst_precond_put(p, "amg_rebuilds", "", state->rebuilds);
   if (!status) status = karst_precond_put(p, "amg_pinned", "unknowns", (double)outcome->pinned);
+  if (!status && state->settings.smoother == KARST_AMG_BY_LINES)
+    status = karst_line_direction_put(p, &state->axes.lines[0]);
   return status ? status : report_levels(p, amg);
 }
 
@@ -157,13 +196,14 @@ static karst_status update(karst_precond *p)
 {
   struct state *state = p->data;
   karst_amg_outcome outcome = {KARST_SOUND, -1, 0};
-  const karst_status status = state->fresh ? kernels_of(p)->weigh(p->context, &state->amg, &outcome)
-                                           : karst_amg_renew(p->context, p->A, &state->amg, &outcome);
+  karst_status status = state->fresh ? kernels_of(p)->weigh(p->context, &state->amg, &outcome)
+                                     : karst_amg_renew(p->context, p->A, &state->amg, &outcome);
   state->fresh = false;
   state->updates++;
   p->due = state->settings.rebuild > 0 && state->updates >= state->settings.rebuild;
   take_outcome(p, &outcome);
-  return status || outcome.reason != KARST_SOUND ? status : report(p, state, &outcome);
+  if (!status && outcome.reason == KARST_SOUND) status = factor_lines(p, state);
+  return status || p->reason != KARST_SOUND ? status : report(p, state, &outcome);
 }
 
 /* Interpolation ages: a solve that takes many more iterations than the first one with it asks for a new hierarchy. So
@@ -208,11 +248,10 @@ static const char *cycle_name(size_t i)
 
 static const char *smoother_name(size_t i)
 {
-  static const char *const names[] = {[KARST_AMG_SMOOTHER_AUTO] = "auto",
-                                      [KARST_AMG_L1_JACOBI] = "l1-jacobi",
-                                      [KARST_AMG_JACOBI] = "jacobi",
-                                      [KARST_AMG_CHEBYSHEV] = "chebyshev",
-                                      [KARST_AMG_CHEBYSHEV + 1] = NULL};
+  static const char *const names[] = {
+      [KARST_AMG_SMOOTHER_AUTO] = "auto",  [KARST_AMG_L1_JACOBI] = "l1-jacobi", [KARST_AMG_JACOBI] = "jacobi",
+      [KARST_AMG_CHEBYSHEV] = "chebyshev", [KARST_AMG_BY_LINES] = "lines",      [KARST_AMG_BY_ADI] = "adi",
+      [KARST_AMG_BY_ADI + 1] = NULL};
   return names[i];
 }
 
@@ -246,15 +285,19 @@ static const karst_option amg_rows[] = {
     {"amg-smoother", KARST_OPTION_NAME, false, FIELD(smoother), smoother_name, 0, "auto",
      "smoother of amg; auto: jacobi for aggregation, else l1-jacobi",
      "l1-jacobi divides by the sum of the absolute values of the row, and cannot diverge on a symmetric positive "
-     "definite matrix. jacobi divides by a_ii. chebyshev iterates with l1-jacobi, to the order amg-order."},
+     "definite matrix. jacobi divides by a_ii. chebyshev iterates with l1-jacobi, to the order amg-order. lines and "
+     "adi "
+     "are the preconditioners of those names on the finest level, along line-direction, with l1-jacobi on the others. "
+     "They need the grid of the matrix, given or found; adi is not symmetric."},
     {"amg-sweeps", KARST_OPTION_INTEGER, false, FIELD(sweeps), NULL, 1, "1",
      "sweeps of the smoother before and after the coarser levels",
      "With two, a cycle takes four products with the matrix of each level, and with one, two. At most 100."},
     {"amg-order", KARST_OPTION_INTEGER, false, FIELD(order), NULL, 1, "2", "order of the smoother chebyshev",
      "Order n takes as many products with the matrix of a level as n sweeps of the others. At most 100."},
     {"amg-omega", KARST_OPTION_REAL, false, FIELD(omega), NULL, 0, "0",
-     "relaxation factor of the Jacobi smoothers; 0: 1.5 for l1-jacobi, 2/3 for jacobi",
-     "With l1-jacobi a symmetric positive definite matrix needs less than 2."},
+     "relaxation factor of the smoothers but chebyshev; 0: 1.5 for l1-jacobi, 2/3 for jacobi, 0.8 for lines and adi",
+     "With l1-jacobi a symmetric positive definite matrix needs less than 2, and with lines at most 1. With lines and "
+     "adi it is that of the finest level."},
     {"amg-over-correction", KARST_OPTION_REAL, false, FIELD(over_correction), NULL, 0, "0",
      "factor of the correction from a coarser level; 0: 1.5 for aggregation, else 1",
      "The corrections of aggregation, which are constant in each aggregate, are too small."},
@@ -270,7 +313,7 @@ static const karst_option amg_rows[] = {
     {0},
 };
 
-static const karst_option *const rows[] = {amg_rows, NULL};
+static const karst_option *const rows[] = {karst_line_direction_rows, amg_rows, NULL};
 
 const struct karst_precond_ops karst_precond_amg = {
     .name = "amg",

@@ -11,11 +11,14 @@ typedef enum karst_amg_smoother {
   KARST_AMG_SMOOTHER_AUTO,
   KARST_AMG_L1_JACOBI,
   KARST_AMG_JACOBI,
-  KARST_AMG_CHEBYSHEV
+  KARST_AMG_CHEBYSHEV,
+  KARST_AMG_BY_LINES, /* these two on level 0; on the others KARST_AMG_L1_JACOBI */
+  KARST_AMG_BY_ADI
 } karst_amg_smoother;
 
 /* The options. amg.c replaces what is automatic. */
 typedef struct karst_amg_settings {
+  int direction; /* of lines; first, as the row that lines shares requires */
   int coarsening;
   double strength;
   int most_entries;
@@ -26,12 +29,19 @@ typedef struct karst_amg_settings {
   int sweeps;
   int order; /* of chebyshev */
   double omega;
+  double line_omega; /* of lines and adi; no option of its own */
   double over_correction;
   int precision; /* 0: float, 1: double */
   int rebuild;
 } karst_amg_settings;
 
 extern const struct karst_precond_ops karst_precond_amg;
+
+/* Whether level 0 is smoothed along lines. */
+static inline bool karst_amg_has_lines(const karst_amg_settings *settings)
+{
+  return settings->smoother == KARST_AMG_BY_LINES || settings->smoother == KARST_AMG_BY_ADI;
+}
 
 /* Makes the levels for the values of A, with amg->single and l1 set, up to the last one; the steps are not there yet.
  * stalled: set to whether coarsening stopped because a level would have had more than 0.9 of the rows before. */

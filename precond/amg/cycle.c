@@ -53,9 +53,22 @@ static int chebyshev(struct list *list, int level, int x)
   return x;
 }
 
+/* Adds sweeps along the lines of level 0, x = x + omega M^-1 (f - A x) in place. */
+static int sweep_lines(struct list *list, int x, int sweeps)
+{
+  const double omega = list->settings->line_omega;
+  for (int i = 0; i < sweeps; i++) {
+    if (x > 0) add(list, KARST_AMG_RESIDUAL, 0, x, other(x), 1, 0);
+    add(list, KARST_AMG_LINES, 0, x > 0 ? other(x) : 0, x > 0 ? x : 1, omega, x > 0 ? 1 : 0);
+    if (x == 0) x = 1;
+  }
+  return x;
+}
+
 static int smooth(struct list *list, int level, int x)
 {
   const karst_amg_settings *settings = list->settings;
+  if (level == 0 && karst_amg_has_lines(settings)) return sweep_lines(list, x, settings->sweeps);
   if (settings->smoother != KARST_AMG_CHEBYSHEV) return sweep(list, level, x, settings->sweeps, settings->omega);
   for (int i = 0; i < settings->sweeps; i++) x = chebyshev(list, level, x);
   return x;
@@ -63,7 +76,9 @@ static int smooth(struct list *list, int level, int x)
 
 static int solve_last(struct list *list, int level, int x)
 {
-  if (list->amg->level[level].A.rows > KARST_AMG_DENSE) return sweep(list, level, x, LAST_SWEEPS, 1);
+  const bool rest = list->amg->level[level].A.rows > KARST_AMG_DENSE;
+  if (rest && level == 0 && karst_amg_has_lines(list->settings)) return sweep_lines(list, x, LAST_SWEEPS);
+  if (rest) return sweep(list, level, x, LAST_SWEEPS, 1);
   add(list, KARST_AMG_INVERT, level, 0, 1, 1, 0);
   return 1;
 }

@@ -138,6 +138,7 @@ karst_amg_sums karst_amg_add_up(const karst_amg *amg)
 {
   const int64_t scalar = (int64_t)karst_amg_scalar(amg);
   karst_amg_sums sums = {.memory = amg->plan_memory};
+  for (int a = 0; a < amg->axes; a++) sums.memory += amg->lines[a].memory + amg->lines[a].lines->memory;
   for (int l = 0; l < amg->levels; l++) {
     const karst_amg_level *level = &amg->level[l];
     sums.rows += level->A.rows;
@@ -153,9 +154,13 @@ karst_amg_sums karst_amg_add_up(const karst_amg *amg)
     const double vectors = 3 * (double)level->A.rows * (double)sizeof(double);
     const double all = (double)bytes_of(&level->A, scalar) + vectors;
     const bool transfers = step->action == KARST_AMG_RESTRICT || step->action == KARST_AMG_PROLONG;
+    double factors = 0;
+    for (int a = 0; a < amg->axes && step->action == KARST_AMG_LINES; a++)
+      factors += 3 * (double)level->A.rows * (double)sizeof(double) + 2 * vectors / 3;
     const double inverse = (double)level->A.rows * (double)level->A.rows * (double)scalar;
     sums.traffic += step->action == KARST_AMG_FIRST    ? vectors
                     : step->action == KARST_AMG_INVERT ? inverse
+                    : step->action == KARST_AMG_LINES  ? factors + vectors
                     : transfers                        ? (double)bytes_of(&level->P, scalar) + vectors
                                                        : all;
   }

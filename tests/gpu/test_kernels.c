@@ -115,6 +115,8 @@ static const struct systems all[] = {
     {"amg", "laplace27:6x5x4", 1, 1, 1, "precond=amg solver=cg amg-precision=double"},
     {"amg", "convdiff:9x8x7", 1, 1, 1, "precond=amg amg-smoother=chebyshev"},
     {"amg", "poisson3d:9x8x7", 1, 1, 1, "precond=amg amg-coarsening=aggregation"},
+    {"amg", "poisson3d:9x8x7", 1, 1, 1, "precond=amg amg-smoother=lines solver=cg"},
+    {"amg", "convdiff:9x8x7", 1, 1, 1, "precond=amg amg-smoother=adi"},
     {"amg", "arrow:600", 1, 1, 1, "precond=amg"},
 
     {"orderings", "convdiff:6x5x4", 1, 3, 1, "ordering=rcm"},

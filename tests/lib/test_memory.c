@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Multigrid smooths this one along lines. */
+static const char lined[] = "poisson2d:7x5";
+
 struct settings {
   const char *gallery, *solver, *precond, *ordering, *scale;
   int threads, step; /* every step-th allocation fails */
@@ -58,12 +61,14 @@ static karst_status multigrid(karst_context *context, void *user)
 {
   const struct settings *settings = user;
   const bool cpr = strcmp(settings->precond, "cpr") == 0;
+  const char *smoother = settings->gallery == lined ? "lines" : "auto";
   const char *const pairs[][2] = {{"precond", settings->precond},
                                   {"solver", settings->solver},
                                   {"ordering", settings->ordering},
                                   {cpr ? "first.amg-coarse-rows" : "amg-coarse-rows", "4"},
                                   {cpr ? "first.amg-rebuild" : "amg-rebuild", "2"},
                                   {cpr ? "first.amg-coarsening" : "amg-coarsening", settings->scale},
+                                  {cpr ? "first.amg-smoother" : "amg-smoother", smoother},
                                   {"max-iterations", "5"}};
   karst_matrix *A = NULL;
   karst_vector *b = NULL, *x = NULL;
@@ -96,6 +101,7 @@ static void fail_multigrid(void)
   struct settings settings[] = {
       {"poisson2d:7x6", "cg", "amg", "natural", "pmis", 1, 1},
       {"poisson2d:7x6", "gmres", "amg", "rcm", "aggregation", 1, 1},
+      {lined, "cg", "amg", "natural", "pmis", 1, 1},
       {"blackoil:4x3x3", "bicgstab", "cpr", "natural", "pmis", 1, 1},
       {"blackoil:4x3x3", "fgmres", "cpr", "tiles", "aggregation", 1, 1},
       {large, "cg", "amg", "natural", "pmis", 2, 31},

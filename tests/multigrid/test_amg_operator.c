@@ -10,6 +10,7 @@ static const char *const kinds[][7] = {
     {"precond", "amg", "amg-smoother", "chebyshev", "amg-cycle", "w", NULL},
     {"precond", "amg", "amg-coarsening", "aggregation", NULL},
     {"precond", "amg", "amg-smoother", "jacobi", "amg-sweeps", "2", NULL},
+    {"precond", "amg", "amg-smoother", "lines", NULL},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
