@@ -7,10 +7,9 @@
 
 static const double ratio = 1.4, pi = 3.14159265358979323846;
 
-static void conserved(double rho, double u, double v, double w, double p, double out[COMPONENTS])
+static void conserved(double rho, double u, double p, double w[COMPONENTS])
 {
-  const double m[COMPONENTS] = {rho, rho * u, rho * v, rho * w, p / (ratio - 1) + 0.5 * rho * (u * u + v * v + w * w)};
-  memcpy(out, m, sizeof m);
+  w[0] = rho, w[1] = rho * u, w[2] = w[3] = 0, w[4] = p / (ratio - 1) + 0.5 * rho * u * u;
 }
 
 /* Sod (J. Comput. Phys. 27, 1978): a tube of length 1 with the diaphragm in the middle, and cells that are cubes. All of
@@ -22,16 +21,16 @@ static void sod_node(const struct settings *set, const int at[AXES], double x[AX
   for (int d = 0; d < AXES; d++) bend *= sin(pi * at[d] / set->cells[d]);
   for (int d = 0; d < AXES; d++) x[d] = (at[d] + (1 - 0.3 * d) * bend) / set->cells[set->axis];
 }
-static void sod_state(const struct settings *set, const double *x, double w[COMPONENTS])
+static void sod_state(const struct settings *set, const int at[AXES], double w[COMPONENTS])
 {
-  const bool left = x && x[set->axis] < 0.5;
-  conserved(left ? 1 : 0.125, 0, 0, 0, left ? 1 : 0.1, w);
+  const bool left = at[set->axis] < set->cells[set->axis] / 2;
+  conserved(left ? 1 : 0.125, 0, left ? 1 : 0.1, w);
 }
 static double sod_volume(const struct settings *set)
 {
   return pow(set->cells[set->axis], -3) * set->cells[0] * set->cells[1] * set->cells[2];
 }
-const struct problem sod = {"sod", sod_node, sod_state, sod_volume, {WALL, WALL, WALL}, false};
+const struct problem sod = {sod_node, sod_state, sod_volume, {WALL, WALL, WALL}, false};
 
 /* A channel of length 3 and height 1. From x = 1 to 2 its lower wall is an arc of a circle, a tenth of its chord high.
  * Mach 0.5 comes in. The channel has a depth of as many cells as are asked for, as wide as they are long. */
@@ -46,10 +45,10 @@ static void bump_node(const struct settings *set, const int at[AXES], double x[A
   x[1] = (double)at[1] / set->cells[1];
   x[1] += arc(x[0]) * (1 - x[1]);
 }
-static void bump_state(const struct settings *set, const double *x, double w[COMPONENTS])
+static void bump_state(const struct settings *set, const int at[AXES], double w[COMPONENTS])
 {
-  (void)set, (void)x;
-  conserved(1, 0.5, 0, 0, 1 / ratio, w);
+  (void)set, (void)at;
+  conserved(1, 0.5, 1 / ratio, w);
 }
 static double bump_volume(const struct settings *set)
 {
@@ -58,7 +57,7 @@ static double bump_volume(const struct settings *set)
   for (int i = 1; i < set->cells[0]; i++) area -= h * arc(i * h); /* the trapezoidal rule: walls are polygons */
   return area * h * set->cells[2];
 }
-const struct problem bump = {"bump", bump_node, bump_state, bump_volume, {FAR_FIELD, WALL, WALL}, true};
+const struct problem bump = {bump_node, bump_state, bump_volume, {FAR_FIELD, WALL, WALL}, true};
 
 /* The exact solution of Sod's problem at the speed s = (x - 0.5) / t, by Newton's method for the pressure between the
  * waves: a rarefaction goes left, a shock right (Toro, Riemann Solvers, section 4). */
@@ -80,173 +79,93 @@ static void sod_exact(double s, double out[3])
   memcpy(out, s < head ? left : (s < tail ? in_fan : (s < shock ? mid : right)), sizeof left);
 }
 
-/* Density, velocity along the axis, and pressure. */
-static void primitive(const double *u, int64_t size, int axis, double out[3])
-{
-  const double *m = u + size;
-  out[0] = u[0], out[1] = m[axis * size] / u[0];
-  out[2] = (ratio - 1) * (u[4 * size] - 0.5 * (m[0] * m[0] + m[size] * m[size] + m[2 * size] * m[2 * size]) / u[0]);
-}
-
-static double mach_number(const double *u, int64_t size)
-{
-  double now[3], square = 0;
-  primitive(u, size, 0, now);
-  for (int d = 1; d <= AXES; d++) square += pow(u[d * size] / u[0], 2);
-  return sqrt(square * now[0] / (ratio * now[2]));
-}
-
-/* Ends the program if the file, with an ending after its name, cannot be opened; close_file if it could not be written. */
-static FILE *open_file(const char *name, const char *ending)
-{
-  char path[4096];
-  snprintf(path, sizeof path, "%s%s", name, ending);
-  FILE *file = fopen(path, "w");
-  if (!file) stop(path, "cannot be written");
-  return file;
-}
-static void close_file(FILE *file, const char *name)
-{
-  const int failed = ferror(file);
-  if (fclose(file) || failed) stop(name, "cannot be written");
-}
-
-/* Prints errors of the cells' averages; data: position, computed and exact solution along a line of cells. For the bump
- * the error is that of the entropy p / rho^gamma, which is the far field's everywhere; data: the pressure along the lower
- * wall. */
-static void report_cells(const struct flow *f, FILE *data)
+/* Adds a cell to the L1 errors, or for the bump to that of the entropy p / rho^gamma, which is the far field's
+ * everywhere. Data: a line with its place, density, velocity and pressure, the exact ones, Mach number, and row. */
+static void add_cell(const struct flow *f, const struct block *b, const int *at, const double *u, const double *x,
+                     double sum[4], FILE *data)
 {
   const bool tube = f->problem == &sod;
-  const int axis = f->set.axis, *n = f->set.cells;
-  double error[3] = {0, 0, 0}, largest = 0, now[3], exact[3] = {0, 0, 0};
+  const int axis = f->set.axis, other = (axis + 1) % 3, third = (axis + 2) % 3, row = at[other] + b->offset[other];
+  const int64_t size = b->size, opposite = 1 + b->step[1] + b->step[2];
+  const double centre = 0.5 * (x[axis * size] + x[axis * size + opposite]), *m = u + size;
+  const double square = (m[0] * m[0] + m[size] * m[size] + m[2 * size] * m[2 * size]) / u[0];
+  const double p = (ratio - 1) * (u[4 * size] - 0.5 * square), mach = sqrt(square / (ratio * p));
+  const double now[3] = {u[0], m[axis * size] / u[0], p}, entropy = ratio * p / pow(u[0], ratio) - 1;
+  double exact[3] = {0, 0, 0};
+  if (tube) sod_exact((centre - 0.5) / f->time, exact);
+  for (int q = 0; q < 3; q++) sum[q] += tube ? fabs(now[q] - exact[q]) : entropy * entropy;
+  sum[3] = fmax(sum[3], mach);
+  if (!data || at[third] + b->offset[third] > 0 || (tube && row > 0)) return;
+  fprintf(data, "%s%.6f %.6f %.6f %.6f %.6f %.6f %.6f %.6f %.6f %d\n", at[axis] ? "" : (at[other] ? "\n" : "\n\n"),
+          centre, 0.5 * (x[other * size] + x[other * size + opposite]), now[0], now[1], p, exact[0], exact[1], exact[2],
+          mach, row);
+}
+
+static void report(const struct flow *f, FILE *data)
+{
+  double sum[4] = {0, 0, 0, 0};
   for (int b = 0; b < f->blocks; b++) {
-    const struct block *block = &f->block[b];
-    double *u = flow_fetch(f, b, block->u, COMPONENTS), *x = flow_fetch(f, b, block->x, AXES);
-    for (int64_t c = 0, i, j, k; c < (int64_t)block->n[0] * block->n[1] * block->n[2]; c++) {
-      i = c % block->n[0], j = c / block->n[0] % block->n[1], k = c / block->n[0] / block->n[1];
-      const int64_t at[AXES] = {i + block->offset[0], j + block->offset[1], k + block->offset[2]};
-      const int64_t a = block->first + i + j * block->step[1] + k * block->step[2];
-      const double *const low = x + a + axis * block->size;
-      const double centre = 0.5 * (low[0] + low[1 + block->step[1] + block->step[2]]);
-      primitive(u + a, block->size, axis, now);
-      if (tube) sod_exact((centre - 0.5) / f->time, exact);
-      for (int q = 0; q < 3 && tube; q++) error[q] += fabs(now[q] - exact[q]);
-      if (!tube) error[0] += pow(now[2] * ratio / pow(now[0], ratio) - 1, 2);
-      largest = fmax(largest, mach_number(u + a, block->size));
-      if (data && (tube ? at[(axis + 1) % 3] : at[1]) + at[(axis + 2) % 3] == 0)
-        fprintf(data, "%.6f %.6f %.6f %.6f %.6f %.6f %.6f\n", centre, now[0], now[1], now[2], exact[0], exact[1],
-                exact[2]);
+    const struct block *k = &f->block[b];
+    double *u = flow_fetch(f, b, k->u, COMPONENTS), *x = flow_fetch(f, b, k->x, AXES);
+    for (int64_t c = 0; c < k->cells; c++) {
+      const int n = k->n[0], at[3] = {(int)(c % n), (int)(c / n % k->n[1]), (int)(c / n / k->n[1])};
+      const int64_t a = k->first + at[0] + at[1] * k->step[1] + at[2] * k->step[2];
+      add_cell(f, k, at, u + a, x + a, sum, data);
     }
     free(u), free(x);
   }
-  const double cells = (double)n[0] * n[1] * n[2];
-  if (tube)
-    printf("L1 errors at t = %g: density %.6e, velocity %.6e, pressure %.6e\n", f->time, error[0] / cells,
-           error[1] / cells, error[2] / cells);
+  if (f->problem == &sod)
+    printf("L1 errors at t = %g: density %.6e, velocity %.6e, pressure %.6e\n", f->time, sum[0] / f->cells,
+           sum[1] / f->cells, sum[2] / f->cells);
   else
-    printf("entropy error %.3e (root mean square), largest Mach number %.4f\n", sqrt(error[0] / cells), largest);
+    printf("entropy error %.3e (root mean square), largest Mach number %.4f\n", sqrt(sum[0] / f->cells), sum[3]);
 }
 
-/* The Mach number at the nodes of the front side, for which the device interpolates the state from cells. */
-static void write_nodes(struct flow *f, FILE *data)
-{
-  for (int b = 0; b < f->blocks; b++) {
-    const struct block *block = &f->block[b];
-    const int low[AXES] = {0, 0, 0}, nodes[AXES] = {block->n[0] + 1, block->n[1] + 1, 1};
-    if (block->offset[2] > 0) continue;
-    f->task.b = *block;
-    f->device->launch(KERNEL_nodes_from_cells, &f->task, low, nodes);
-    double *u = flow_fetch(f, b, block->start, COMPONENTS), *x = flow_fetch(f, b, block->x, AXES);
-    for (int j = 0; j < nodes[1]; j++)
-      for (int i = 0; i < nodes[0]; i++) {
-        const int64_t a = block->first + i + j * block->step[1];
-        fprintf(data, "%s%.6f %.6f %.6f\n", i ? "" : (j ? "\n" : "\n\n"), x[a], x[a + block->size],
-                mach_number(u + a, block->size));
-      }
-    free(u), free(x);
-  }
-}
-
-static void write_script(const char *name, const struct problem *p)
-{
-  static const char tube[] =
-      "set terminal png size 900,400\nset output NAME.'.png'\nset multiplot layout 1,3\nset key bottom left\n"
-      "do for [q=2:4] { set title word('- density velocity pressure', q)\n"
-      "plot NAME.'.dat' using 1:q+3 with lines title 'exact', '' using 1:q title 'computed' }\n";
-  static const char channel[] =
-      "set terminal png size 900,600\nset output NAME.'.png'\nset multiplot layout 2,1\nset xrange [0:3]\n"
-      "set title 'pressure along the lower wall'\nplot NAME.'.dat' index 0 using 1:4 with linespoints notitle\n"
-      "set title 'Mach number'\nset view map\nset pm3d interpolate 2,2\nset yrange [0:1]\n"
-      "stats NAME.'.dat' nooutput\nsplot for [b=1:STATS_blocks-1] NAME.'.dat' index b with pm3d notitle\n";
-  FILE *file = open_file(name, ".gp");
-  fprintf(file, "NAME = '%s'\n%s", name, p == &sod ? tube : channel);
-  close_file(file, name);
-}
-
-static void check_grid(struct flow *f)
-{
-  double volume = 0;
-  for (int b = 0; b < f->blocks; b++) {
-    double *v = flow_fetch(f, b, f->block[b].volume, 1);
-    for (int64_t i = 0; i < f->block[b].size; i++) volume += v[i];
-    free(v);
-  }
-  printf("grid: area vectors of a cell sum up to %.1e of their lengths, volumes to 1 %+.1e of the exact one\n",
-         flow_reduce(f, CLOSURE, MOST), volume / f->problem->volume(&f->set) - 1);
-}
+/* What gnuplot is to draw from $DATA. */
+static const char tube_picture[] = "set multiplot layout 1,3\nset key bottom left\nset xtics 0.25\n"
+                                   "do for [q=3:5] { set title word('- - density velocity pressure', q)\n"
+                                   "plot $DATA using 1:q+3 with lines title 'exact', '' using 1:q title 'computed' }\n";
+static const char channel_picture[] =
+    "set multiplot layout 2,1\nset xrange [0:3]\nset title 'pressure along the lower wall'\n"
+    "plot $DATA using 1:($10 == 0 ? $5 : 1/0) notitle\nset title 'Mach number'\nset view map\n"
+    "set yrange [0:1]\nsplot $DATA using 1:2:9 with pm3d notitle\n";
 
 /* Steps to the end of time, or until the residual has fallen; a row now and then. */
 static void march(struct flow *f)
 {
-  const double begin = flow_seconds(), cells = (double)f->set.cells[0] * f->set.cells[1] * f->set.cells[2];
-  const double end = f->problem->local ? INFINITY : f->set.end;
+  const double begin = seconds(), end = f->problem->local ? INFINITY : f->set.end;
   const int most = f->set.steps, every = most < 20 ? 1 : most / 20;
   double first = INFINITY, norm = INFINITY;
-  printf("  step        time    residual  outflow/inflow-1  mass error\n");
+  printf("grid: area vectors of a cell sum up to %.1e of their lengths, volumes to 1 %+.1e of the exact one\n",
+         flow_reduce(f, CLOSURE, MOST), flow_reduce(f, VOLUME, SUM) / f->problem->volume(&f->set) - 1);
+  printf("  step        time    residual     outflow  mass error\n");
   for (bool go_on = true; go_on;) {
     flow_step(f, end - f->time);
-    norm = sqrt(flow_reduce(f, RESIDUAL, SUM) / cells);
+    norm = sqrt(flow_reduce(f, RESIDUAL, SUM) / f->cells);
     first = f->step == 1 ? norm : first;
     go_on = f->step < most && f->time < end * (1 - 1e-12) && (!f->problem->local || norm > f->set.fall * first);
     if (go_on && f->step % every) continue;
-    const double inflow = 0.5 * (f->through - f->outflow), lost = flow_reduce(f, CHANGE, SUM) + f->outflow;
-    printf("%6d  %10.6f  %10.3e  %16.2e  %10.1e\n", f->step, f->time, norm, inflow > 0 ? f->outflow / inflow : 0,
+    const double lost = flow_reduce(f, CHANGE, SUM) + f->outflow;
+    printf("%6d  %10.6f  %10.3e  %10.2e  %10.1e\n", f->step, f->time, norm, f->outflow,
            fabs(lost) / flow_reduce(f, MASS, SUM));
   }
   flow_time_steps(f); /* looks at the last state, too */
-  const double seconds = flow_seconds() - begin;
-  printf("%d steps in %.2f s, %.1f ns a cell and step; the residual fell to %.1e\n", f->step, seconds,
-         1e9 * seconds / cells / f->step, norm / first);
+  printf("%d steps in %.2f s, %.1f ns a cell and step; the residual fell to %.1e\n", f->step, seconds() - begin,
+         1e9 * (seconds() - begin) / f->cells / f->step, norm / first);
   if (f->sweeps) printf("sweeps: %s\n", sweeps_describe(f->sweeps));
 }
 
-/* Takes the same steps on another device. */
-static void compare(const struct flow *f, const struct device *other)
-{
-  struct flow g;
-  double largest = 0;
-  flow_create(&g, f->problem, &f->set, other);
-  while (g.step < f->step) flow_step(&g, f->problem->local ? INFINITY : f->set.end - g.time);
-  for (int b = 0; b < f->blocks; b++) {
-    double *u = flow_fetch(f, b, f->block[b].u, COMPONENTS), *v = flow_fetch(&g, b, g.block[b].u, COMPONENTS);
-    for (int64_t i = 0; i < COMPONENTS * f->block[b].size; i++) largest = fmax(largest, fabs(u[i] - v[i]));
-    free(u), free(v);
-  }
-  printf("largest difference from the state on %s: %.1e\n", other->name, largest);
-  flow_destroy(&g);
-}
-
-void run_problem(const struct settings *set, const struct problem *p, const struct device *device,
-                 const struct device *other)
+void run_problem(const struct settings *set, const struct problem *p, const struct device *device)
 {
   struct flow f;
-  FILE *data = *set->picture ? open_file(set->picture, ".dat") : NULL;
+  FILE *const picture = *set->picture ? fopen(set->picture, "w") : NULL;
+  if (*set->picture && !picture) stop(set->picture, "cannot be written");
+  if (picture) fprintf(picture, "set terminal png size 900,600\nset output '%s.png'\n$DATA << EOD\n", set->picture);
   flow_create(&f, p, set, device);
-  check_grid(&f);
   march(&f);
-  if (other) compare(&f, other);
-  report_cells(&f, data);
-  if (data && p == &bump) write_nodes(&f, data);
-  if (data) close_file(data, set->picture), write_script(set->picture, p);
+  report(&f, picture);
   flow_destroy(&f);
+  if (!picture) return;
+  const int failed = fprintf(picture, "\nEOD\n%s", p == &sod ? tube_picture : channel_picture) < 0;
+  if (fclose(picture) || failed) stop(set->picture, "cannot be written");
 }

@@ -5,36 +5,47 @@ static void must(cudaError_t error)
 {
   if (error != cudaSuccess) stop("CUDA", cudaGetErrorString(error));
 }
-
 static void *allocate(size_t bytes)
 {
   void *array;
-  must(cudaMalloc(&array, bytes ? bytes : 1));
+  must(cudaMalloc(&array, bytes));
   must(cudaMemset(array, 0, bytes));
   return array;
 }
-static void release(void *array) { must(cudaFree(array)); }
 static void *host_allocate(size_t bytes)
 {
   void *array;
-  must(cudaMallocHost(&array, bytes ? bytes : 1));
+  must(cudaMallocHost(&array, bytes));
   return array;
 }
+static void release(void *array) { must(cudaFree(array)); }
 static void host_release(void *array) { must(cudaFreeHost(array)); }
-static void stream_wait(void *queue) { must(cudaStreamSynchronize((cudaStream_t)queue)); }
+static void wait(void *stream) { must(cudaStreamSynchronize((cudaStream_t)stream)); }
 static void copy(void *to, const void *from, size_t bytes)
 {
   must(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
-  stream_wait(NULL);
+  wait(NULL);
+}
+static void *stream_create(void)
+{
+  cudaStream_t made;
+  must(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
+  return made;
+}
+static void stream_destroy(void *stream) { must(cudaStreamDestroy((cudaStream_t)stream)); }
+static void stream_copy(void *stream, void *to, size_t to_pitch, const void *from, size_t pitch, size_t width,
+                        size_t rows)
+{
+  must(cudaMemcpy2DAsync(to, to_pitch, from, pitch, width, rows, cudaMemcpyDefault, (cudaStream_t)stream));
 }
 
 /* The last slices of an axis may reach beyond its end. */
 #define GRID_KERNEL(name)                                                                                              \
-  __global__ void run_##name(const __grid_constant__ struct task task, int3 low, int3 end)                             \
+  __global__ void run_##name(const __grid_constant__ struct task t, int3 low, int3 end)                                \
   {                                                                                                                    \
-    const int i = low.x + blockIdx.x * blockDim.x + threadIdx.x, j = low.y + blockIdx.y * blockDim.y + threadIdx.y;    \
-    const int k = low.z + blockIdx.z;                                                                                  \
-    if (i < end.x && j < end.y) kernel_##name(&task, i, j, k);                                                         \
+    const int at[AXES] = {low.x + (int)(blockIdx.x * blockDim.x + threadIdx.x),                                        \
+                          low.y + (int)(blockIdx.y * blockDim.y + threadIdx.y), low.z + (int)blockIdx.z};              \
+    if (at[0] < end.x && at[1] < end.y) kernel_##name(&t, &t.b, at, place(&t.b, at));                                  \
   }
 KERNELS(GRID_KERNEL)
 
@@ -50,23 +61,22 @@ static void launch(enum kernel kernel, const struct task *task, const int low[AX
   must(cudaGetLastError());
 }
 
-/* Each thread reduces values that are a grid apart; then the group halves its results, the larger half first, until one
- * is left. */
+/* Each thread reduces values that are a grid apart; then the group halves its results, whose number may be odd, until
+ * one is left. */
 __global__ void reduce_stage(enum reduction reduction, const double *value, int64_t count, double *result)
 {
   extern __shared__ double part[];
-  const int64_t stride = (int64_t)gridDim.x * blockDim.x, first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+  const int me = threadIdx.x;
   double mine = reduction == SUM ? 0 : (reduction == LEAST ? INFINITY : -INFINITY);
-  for (int64_t i = first; i < count; i += stride) mine = reduced(reduction, mine, value[i]);
-  part[threadIdx.x] = mine;
+  for (int64_t i = (int64_t)blockIdx.x * blockDim.x + me; i < count; i += (int64_t)gridDim.x * blockDim.x)
+    mine = reduced(reduction, mine, value[i]);
+  part[me] = mine;
   for (int left = blockDim.x; left > 1; left = (left + 1) / 2) {
     __syncthreads();
-    if (threadIdx.x < left / 2)
-      part[threadIdx.x] = reduced(reduction, part[threadIdx.x], part[threadIdx.x + (left + 1) / 2]);
+    if (me < left / 2) part[me] = reduced(reduction, part[me], part[me + (left + 1) / 2]);
   }
-  if (threadIdx.x == 0) result[blockIdx.x] = part[0];
+  if (me == 0) result[blockIdx.x] = part[0];
 }
-
 static double reduce(enum reduction reduction, const double *value, int64_t count, int threads)
 {
   enum { MOST_GROUPS = 1024 };
@@ -82,23 +92,10 @@ static double reduce(enum reduction reduction, const double *value, int64_t coun
   return result;
 }
 
-static void *stream_create(void)
-{
-  cudaStream_t made;
-  must(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
-  return made;
-}
-static void stream_destroy(void *queue) { must(cudaStreamDestroy((cudaStream_t)queue)); }
-static void stream_copy(void *queue, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-                        size_t rows)
-{
-  must(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows, cudaMemcpyDefault, (cudaStream_t)queue));
-}
-
 extern "C" const struct device *cuda_device(void)
 {
-  static const struct device device = {"cuda", allocate, release,       host_allocate,  host_release, copy,
-                                       launch, reduce,   stream_create, stream_destroy, stream_wait,  stream_copy};
+  static const struct device device = {"cuda", allocate,      release,      copy,          wait,           launch,
+                                       reduce, host_allocate, host_release, stream_create, stream_destroy, stream_copy};
   int count = 0;
   return cudaGetDeviceCount(&count) == cudaSuccess && count > 0 ? &device : NULL;
 }

@@ -1,5 +1,5 @@
-/* tables.c - what the paper measures: reductions for groups of any size, the kernels of its section IV.B, and its
- * Table 2. A time is the least of five, each the mean of some repetitions. */
+/* tables.c - what the paper measures: the kernels of its section IV.B, and its Table 2. A time is the least of five, each
+ * the mean of some repetitions. */
 #include "euler3d.h"
 
 #include <math.h>
@@ -9,112 +9,77 @@
 
 enum { TRIES = 5 };
 
-/* Sums of whole numbers are exact, so that all groups must agree. */
-void run_reductions(const struct settings *set, const struct device *device)
-{
-  static const int group[] = {1, 2, 7, 32, 33, 96, 100, 256, 1000, 1024};
-  const int64_t count = (int64_t)set->cells[0] * set->cells[1] * set->cells[2];
-  double *host = calloc((size_t)count, sizeof *host), sum = 0;
-  if (!host) stop("--size", "not enough memory");
-  for (int64_t i = 0; i < count; i++) sum += host[i] = (double)(i * 7919 % count) - (double)count;
-  double *value = device->allocate((size_t)count * sizeof *value);
-  device->copy(value, host, (size_t)count * sizeof *host);
-  for (size_t g = 0; g < sizeof group / sizeof *group; g++) {
-    const double least = device->reduce(LEAST, value, count, group[g]),
-                 most = device->reduce(MOST, value, count, group[g]);
-    const double total = device->reduce(SUM, value, count, group[g]);
-    printf("group of %4d: least %.0f, most %.0f, sum %.0f, %s\n", group[g], least, most, total,
-           total == sum ? "as expected" : "wrong");
-  }
-  device->release(value), free(host);
-}
-
-/* Something to time: a kernel for all cells of block 0; with reduction also that of the time steps. */
-struct job {
+/* Kernels for all cells of a block; KERNEL_COUNT is the reduction of the time steps. */
+static const struct {
   const char *name;
   enum kernel kernel;
-  int axis, scalars; /* that a cell reads and writes */
-};
-static const struct job job[] = {{"time steps", KERNEL_time_steps, 0, 16},
-                                 {"least time step", KERNEL_COUNT, 0, 1},
-                                 {"fluxes along x", KERNEL_sweep, 0, 13},
-                                 {"fluxes along y", KERNEL_sweep, 1, 18},
-                                 {"fluxes along z", KERNEL_sweep, 2, 18},
-                                 {"Runge-Kutta stage", KERNEL_stage, 0, 17},
-                                 {"nodes from cells", KERNEL_nodes_from_cells, 0, 10},
-                                 {"nodal time steps", KERNEL_nodal_time_steps, 0, 16},
-                                 {"nodal fluxes x", KERNEL_nodal_sweep, 0, 13},
-                                 {"nodal fluxes y", KERNEL_nodal_sweep, 1, 18},
-                                 {"nodal fluxes z", KERNEL_nodal_sweep, 2, 18}};
+  int nodal, axis, scalars; /* scalars that a cell must read and write */
+} job[] = {{"time steps", KERNEL_time_steps, 0, 0, 16},
+           {"least time step", KERNEL_COUNT, 0, 0, 1},
+           {"fluxes along x", KERNEL_sweep, 0, 0, 13},
+           {"fluxes along y", KERNEL_sweep, 0, 1, 18},
+           {"fluxes along z", KERNEL_sweep, 0, 2, 18},
+           {"Runge-Kutta stage", KERNEL_stage, 0, 0, 17},
+           {"nodes from cells", KERNEL_nodes_from_cells, 0, 0, 10},
+           {"nodal time steps", KERNEL_time_steps, 1, 0, 16},
+           {"nodal fluxes x", KERNEL_sweep, 1, 0, 13},
+           {"nodal fluxes y", KERNEL_sweep, 1, 1, 18},
+           {"nodal fluxes z", KERNEL_sweep, 1, 2, 18}};
 enum { JOBS = sizeof job / sizeof *job };
 
-static void time_jobs(struct flow *f, int repeats, double seconds[JOBS])
-{
-  const struct block *b = &f->block[0];
-  const int64_t cells = (int64_t)b->n[0] * b->n[1] * b->n[2];
-  for (int j = 0; j < JOBS; j++) {
-    seconds[j] = INFINITY;
-    for (int t = 0; t < TRIES; t++) {
-      f->device->stream_wait(NULL);
-      const double start = flow_seconds();
-      for (int r = 0; r < repeats; r++) {
-        f->task.axis = job[j].axis;
-        if (job[j].kernel == KERNEL_COUNT)
-          f->device->reduce(LEAST, b->dt, cells, f->set.group);
-        else
-          flow_cells(f, 0, job[j].kernel);
-      }
-      f->device->stream_wait(NULL);
-      seconds[j] = fmin(seconds[j], (flow_seconds() - start) / repeats);
-    }
-  }
-}
-
-/* Bytes a second of a copy within the device, read and written. */
-static double copy_bandwidth(const struct device *device)
+/* Seconds of each; returns bytes a second of a copy within the device, read and written. */
+static double time_jobs(const struct settings *set, const struct device *device, int repeats, double best[JOBS])
 {
   const size_t bytes = (size_t)1 << 28;
+  double copied = INFINITY;
   void *from = device->allocate(bytes), *to = device->allocate(bytes);
-  double seconds = INFINITY;
+  struct flow f;
+  flow_create(&f, &bump, set, device);
+  flow_step(&f, INFINITY);
   for (int t = 0; t < TRIES; t++) {
-    const double start = flow_seconds();
+    double start = seconds();
     device->copy(to, from, bytes);
-    seconds = fmin(seconds, flow_seconds() - start);
+    copied = fmin(copied, seconds() - start);
+    for (int j = 0; j < JOBS; j++) {
+      f.task.axis = job[j].axis, f.task.nodal = job[j].nodal;
+      device->wait(NULL);
+      start = seconds();
+      for (int r = 0; r < repeats; r++)
+        if (job[j].kernel == KERNEL_COUNT)
+          device->reduce(LEAST, f.block[0].dt, f.block[0].cells, set->group);
+        else
+          flow_cells(&f, 0, job[j].kernel);
+      device->wait(NULL);
+      best[j] = fmin(t ? best[j] : INFINITY, (seconds() - start) / repeats);
+    }
   }
   device->release(from), device->release(to);
-  return 2.0 * (double)bytes / seconds;
+  flow_destroy(&f);
+  return 2.0 * (double)bytes / copied;
 }
 
 /* The kernels on the device, and on one core. */
 void run_times(const struct settings *set, const struct device *device)
 {
-  double on_device[JOBS], on_core[JOBS];
+  double fast[JOBS], slow[JOBS];
   struct settings one = *set;
-  struct flow f;
-  one.implicit = false;
-  flow_create(&f, &bump, &one, device);
-  flow_step(&f, INFINITY);
-  time_jobs(&f, set->steps, on_device);
-  const double bandwidth = copy_bandwidth(device), cells = (double)set->cells[0] * set->cells[1] * set->cells[2];
-  flow_destroy(&f);
+  one.implicit = false, one.split[0] = one.split[1] = one.split[2] = 1;
+  const double copy = time_jobs(&one, device, set->steps, fast),
+               cells = (double)set->cells[0] * set->cells[1] * set->cells[2];
 #ifdef _OPENMP
   omp_set_num_threads(1);
 #endif
-  flow_create(&f, &bump, &one, &cpu_device);
-  flow_step(&f, INFINITY);
-  time_jobs(&f, 1, on_core);
-  flow_destroy(&f);
-  printf("%s copies %.0f GB/s; one core %.1f GB/s\n", device->name, 1e-9 * bandwidth,
-         1e-9 * copy_bandwidth(&cpu_device));
+  const double copy_of_core = time_jobs(&one, &cpu_device, 1, slow);
+  printf("a copy: %s %.0f GB/s, one core %.1f GB/s\n", device->name, 1e-9 * copy, 1e-9 * copy_of_core);
   printf("kernel             bytes a cell       ms    GB/s  of a copy  one core ms  speed-up\n");
   for (int j = 0; j < JOBS; j++) {
-    const double rate = 8 * job[j].scalars * cells / on_device[j];
-    printf("%-18s %12d %8.4f %7.0f %8.0f %% %12.2f %9.1f\n", job[j].name, 8 * job[j].scalars, 1e3 * on_device[j],
-           1e-9 * rate, 100 * rate / bandwidth, 1e3 * on_core[j], on_core[j] / on_device[j]);
+    const double rate = 8 * job[j].scalars * cells / fast[j];
+    printf("%-18s %12d %8.4f %7.0f %8.0f %% %12.2f %9.1f\n", job[j].name, 8 * job[j].scalars, 1e3 * fast[j],
+           1e-9 * rate, 100 * rate / copy, 1e3 * slow[j], slow[j] / fast[j]);
   }
 }
 
-/* Milliseconds of the sweep along x of a Beam-Warming step, and those of its assembly. */
+/* Milliseconds of assembly and of the sweep with its assembly, along x, as in the paper. */
 static void time_sweep(const struct settings *set, const struct device *device)
 {
   struct flow f;
@@ -123,34 +88,31 @@ static void time_sweep(const struct settings *set, const struct device *device)
   flow_step(&f, INFINITY);
   for (int t = 0; t < TRIES; t++) {
     f.sweep_seconds = f.assembly_seconds = 0;
-    for (int r = 0; r < set->steps; r++) sweeps_along(f.sweeps, &f, 0, 0, -1);
+    for (int r = 0; r < set->steps; r++) sweeps_along(&f, 0, 0, -1);
     best[0] = fmin(best[0], f.assembly_seconds), best[1] = fmin(best[1], f.sweep_seconds);
   }
-  printf("%12.2f%9.2f", 1e3 * best[0] / set->steps, 1e3 * best[1] / set->steps);
+  printf(" %9.2f %9.2f", 1e3 * best[0] / set->steps, 1e3 * best[1] / set->steps);
   flow_destroy(&f);
 }
 
 void run_table2(const struct settings *set)
 {
   const struct device *gpu = cuda_device();
-  printf("ms: assembly on the host and the whole sweep, by Thomas with %d threads, by the GPU after the paper's "
-         "transfers;\n"
-         "and all on the GPU\n             Thomas               (i) at once          (ii) planes          (iii) "
-         "streams     "
-         "   GPU\n",
+  struct settings one = *set;
+  one.implicit = true, one.split[0] = one.split[1] = one.split[2] = 1;
+  printf("ms of assembly, and of the sweep along x with its assembly: on the CPU with %d threads, after the paper's "
+         "three\n"
+         "kinds of transfer to a GPU, and on the GPU alone\n"
+         "       CPU                 (i) at once         (ii) by planes      (iii) in streams    GPU\n",
          set->threads);
   for (int single = 1; single >= 0; single--) {
-    struct settings one = *set;
-    one.implicit = true, one.single = single, one.transfer = NONE;
-    one.split[0] = one.split[1] = one.split[2] = 1;
     printf("%s", single ? "float " : "double");
-    time_sweep(&one, &cpu_device);
-    for (int way = WHOLE; way <= STREAMS && gpu; way++) {
-      one.transfer = (enum transfer)way;
+    for (int way = NONE; way <= (gpu ? STREAMS : NONE); way++) {
+      one.single = single, one.transfer = (enum transfer)way;
       time_sweep(&one, &cpu_device);
     }
     one.transfer = NONE;
     if (gpu) time_sweep(&one, gpu);
-    printf("%s\n", gpu ? "" : "  no GPU for the others");
+    printf("%s\n", gpu ? "" : "   no GPU for the others");
   }
 }
