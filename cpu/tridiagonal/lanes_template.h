@@ -20,7 +20,7 @@ KARST_INLINE bool NAME(any)(const MASK *mask)
 /* What a thread needs to invert blocks and to hold a row, for m = 1 and more. */
 struct NAME(room) {
   WIDE *pivot_block, *size, *inverse, *lower, *other; /* [m*m] */
-  WIDE *vector, *row_scale, *column_size;             /* [m] */
+  WIDE *vector, *row_scale, *column_size, *factor;    /* [m] */
   double *block;                                      /* [3*m*m + 2*m] of one lane */
   int *pivot;                                         /* [m] of each lane, and [m] of one lane */
   karst_reason reason[NAME(LANES)];                   /* of the last inversion */
@@ -38,56 +38,109 @@ KARST_INLINE struct NAME(room) NAME(room_in)(int m, WIDE *memory, double *block,
                              .vector = vectors,
                              .row_scale = vectors + m,
                              .column_size = vectors + 2 * m,
+                             .factor = vectors + 3 * m,
                              .block = block,
                              .pivot = pivot};
 }
 
 /* Loads a row of an array with entries scalars a row. row: the row of each lane in the array, or -1 for zeros. */
-KARST_INLINE void NAME(load)(int entries, karst_tridiagonal_steps steps, const REAL *from, const int64_t *row, WIDE *to)
+static inline void NAME(load)(int entries, karst_tridiagonal_steps steps, const REAL *from, const int64_t *row,
+                              WIDE *to)
 {
-  static const REAL zero = 0;
-  const REAL *at[NAME(LANES)];
-  int64_t step[NAME(LANES)];
-  KARST_UNROLL
+  for (int l = 0; l < NAME(LANES); l++)
+    for (int e = 0; e < entries; e++) to[e][l] = row[l] < 0 ? 0 : from[row[l] * steps.row + e * steps.element];
+}
+
+/* Stores a row for the lanes whose row is not -1. */
+static inline void NAME(store)(int entries, karst_tridiagonal_steps steps, const WIDE *from, const int64_t *row,
+                               REAL *to)
+{
+  for (int l = 0; l < NAME(LANES); l++)
+    for (int e = 0; e < entries && row[l] >= 0; e++) to[row[l] * steps.row + e * steps.element] = from[e][l];
+}
+
+/* The arrays of a row by what they are coupled to: b, u and f; a; c. */
+enum NAME(part) { NAME(OWN), NAME(LOWER), NAME(UPPER) };
+
+/* The rows number k of strands in an array, or -1 where it is not read. */
+static inline void NAME(rows_at)(const karst_tridiagonal_strands *strands, int64_t k, enum NAME(part) part,
+                                 int64_t *row)
+{
   for (int l = 0; l < NAME(LANES); l++) {
-    at[l] = row[l] < 0 ? &zero : from + row[l] * steps.row;
-    step[l] = row[l] < 0 ? 0 : steps.element;
+    const bool before = k > 0 || strands->left[l] || part != NAME(LOWER);
+    const bool behind = k + 1 < strands->rows[l] || strands->right[l] || part != NAME(UPPER);
+    row[l] = k < strands->rows[l] && before && behind ? strands->first[l] + k : -1;
   }
+}
+
+/* The same at the ends of strands, out of the way of the rows between. */
+static __attribute__((noinline)) void NAME(load_end)(int entries, karst_tridiagonal_steps steps, const REAL *from,
+                                                     const karst_tridiagonal_strands *strands, int64_t k,
+                                                     enum NAME(part) part, WIDE *to)
+{
+  int64_t row[NAME(LANES)];
+  NAME(rows_at)(strands, k, part, row);
+  NAME(load)(entries, steps, from, row, to);
+}
+
+static __attribute__((noinline)) void NAME(store_end)(int entries, karst_tridiagonal_steps steps, const WIDE *from,
+                                                      const karst_tridiagonal_strands *strands, int64_t k, REAL *to)
+{
+  int64_t row[NAME(LANES)];
+  NAME(rows_at)(strands, k, NAME(OWN), row);
+  NAME(store)(entries, steps, from, row, to);
+}
+
+/* Loads row k of strands, from an array with entries scalars a row. Rows that are missing are 0. */
+KARST_INLINE void NAME(load_row)(int entries, karst_tridiagonal_steps steps, const REAL *from,
+                                 const karst_tridiagonal_strands *strands, int64_t k, enum NAME(part) part, WIDE *to)
+{
+  const REAL *at[NAME(LANES)];
+  if (k == 0 || k + 1 >= strands->common) {
+    NAME(load_end)(entries, steps, from, strands, k, part, to);
+    return;
+  }
+  KARST_UNROLL
+  for (int l = 0; l < NAME(LANES); l++) at[l] = from + (strands->first[l] + k) * steps.row;
   for (int e = 0; e < entries; e++) {
     WIDE value = {0};
     KARST_UNROLL
-    for (int l = 0; l < NAME(LANES); l++) value[l] = at[l][e * step[l]];
+    for (int l = 0; l < NAME(LANES); l++) value[l] = *at[l];
+    KARST_UNROLL
+    for (int l = 0; l < NAME(LANES); l++) at[l] += steps.element;
     to[e] = value;
   }
 }
 
-/* Stores a row for the lanes whose row is not -1. */
-KARST_INLINE void NAME(store)(int entries, karst_tridiagonal_steps steps, const WIDE *from, const int64_t *row,
-                              REAL *to)
+/* Stores row k of strands. */
+KARST_INLINE void NAME(store_row)(int entries, karst_tridiagonal_steps steps, const WIDE *from,
+                                  const karst_tridiagonal_strands *strands, int64_t k, REAL *to)
 {
-  KARST_UNROLL
-  for (int l = 0; l < NAME(LANES); l++) {
-    if (row[l] < 0) continue;
-    REAL *at = to + row[l] * steps.row;
-    for (int e = 0; e < entries; e++) at[e * steps.element] = from[e][l];
+  if (k >= strands->common) {
+    NAME(store_end)(entries, steps, from, strands, k, to);
+    return;
   }
+  for (int e = 0; e < entries; e++) KARST_UNROLL
+  for (int l = 0; l < NAME(LANES); l++) to[(strands->first[l] + k) * steps.row + e * steps.element] = from[e][l];
 }
 
-/* z = x y, z -= x y or z = -x y for m-by-m blocks x and y, z of so many columns. z may be y, and overlaps no x. */
+/* z = x y, z -= x y or z = -x y for m-by-m blocks x and y, z of so many columns. z overlaps neither. */
 enum { NAME(SET), NAME(SUBTRACT), NAME(NEGATIVE) };
 KARST_INLINE void NAME(product)(int m, int columns, int kind, const WIDE *x, const WIDE *y, WIDE *z)
 {
-  for (int j = 0; j < columns; j++) {
-    WIDE sum[m];
+  for (int j = 0; j < columns; j++, y += m, z += m) {
+    WIDE sums[KARST_BLOCK_SIZE_LARGEST_INSTANCE]; /* registers, if m is a constant */
+    WIDE *sum = m <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? sums : z;
     KARST_UNROLL
-    for (int r = 0; r < m; r++) sum[r] = kind == NAME(SUBTRACT) ? z[j * m + r] : (WIDE){0};
+    for (int r = 0; r < m; r++) sum[r] = kind == NAME(SUBTRACT) ? z[r] : (WIDE){0};
     for (int k = 0; k < m; k++) {
-      const WIDE factor = kind == NAME(SET) ? y[j * m + k] : -y[j * m + k];
+      const WIDE factor = kind == NAME(SET) ? y[k] : -y[k];
       KARST_UNROLL
       for (int r = 0; r < m; r++) sum[r] += x[k * m + r] * factor;
     }
+    if (m > KARST_BLOCK_SIZE_LARGEST_INSTANCE) continue;
     KARST_UNROLL
-    for (int r = 0; r < m; r++) z[j * m + r] = sum[r];
+    for (int r = 0; r < m; r++) z[r] = sum[r];
   }
 }
 
@@ -150,10 +203,11 @@ KARST_RARE void NAME(undo_exchanges)(int m, WIDE *inverse, const int *pivot)
     }
 }
 
-/* A step of Gauss-Jordan elimination in place. */
-KARST_INLINE void NAME(eliminate)(int m, int c, WIDE *a)
+/* A step of Gauss-Jordan elimination in place. spare: [m], for an m without an instance. */
+KARST_INLINE void NAME(eliminate)(int m, int c, WIDE *a, WIDE *spare)
 {
-  WIDE factor[m];
+  WIDE factors[KARST_BLOCK_SIZE_LARGEST_INSTANCE];
+  WIDE *factor = m <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? factors : spare;
   const WIDE inverse = 1 / a[c * m + c];
   KARST_UNROLL
   for (int r = 0; r < m; r++) {
@@ -217,7 +271,7 @@ KARST_INLINE bool NAME(invert)(int m, struct NAME(room) * room)
         for (int l = 0; l < NAME(LANES); l++)
           if (wanted[l]) NAME(exchange)(m, c, l, inverse, row_scale, room->pivot);
       }
-      NAME(eliminate)(m, c, inverse);
+      NAME(eliminate)(m, c, inverse, room->factor);
     }
     if (exchanged) NAME(undo_exchanges)(m, inverse, room->pivot);
     WIDE zero = {0};
@@ -240,7 +294,7 @@ KARST_INLINE bool NAME(invert)(int m, struct NAME(room) * room)
 /* Lane l has system number group LANES + l. */
 KARST_INLINE karst_tridiagonal_strands NAME(systems_of)(const karst_tridiagonal_pass *pass, int64_t group)
 {
-  karst_tridiagonal_strands strands;
+  karst_tridiagonal_strands strands = {.common = INT64_MAX};
   for (int l = 0; l < NAME(LANES); l++) {
     const int64_t system = group * NAME(LANES) + l;
     karst_tridiagonal_set_strand(&strands, l, pass->rows, system, 0, system < pass->systems ? pass->rows : 0);
@@ -248,38 +302,16 @@ KARST_INLINE karst_tridiagonal_strands NAME(systems_of)(const karst_tridiagonal_
   return strands;
 }
 
-/* The rows number k of strands in the arrays: of b, u and f, and, if they are coupled, of a and c. */
-KARST_INLINE void NAME(rows_at)(const karst_tridiagonal_strands *strands, int64_t k, int64_t *row)
-{
-  KARST_UNROLL
-  for (int l = 0; l < NAME(LANES); l++) row[l] = k < strands->rows[l] ? strands->first[l] + k : -1;
-}
-
-KARST_INLINE void NAME(lower_rows_at)(const karst_tridiagonal_strands *strands, int64_t k, int64_t *row)
-{
-  KARST_UNROLL
-  for (int l = 0; l < NAME(LANES); l++)
-    row[l] = k < strands->rows[l] && (k > 0 || strands->left[l]) ? strands->first[l] + k : -1;
-}
-
-KARST_INLINE void NAME(upper_rows_at)(const karst_tridiagonal_strands *strands, int64_t k, int64_t *row)
-{
-  KARST_UNROLL
-  for (int l = 0; l < NAME(LANES); l++) row[l] = k < strands->rows[l] - !strands->right[l] ? strands->first[l] + k : -1;
-}
-
 /* Loads the diagonal blocks of row k and their sizes into the room; rows that are missing are rows of the identity. */
 KARST_INLINE void NAME(load_diagonal)(int m, const karst_tridiagonal_pass *pass,
                                       const karst_tridiagonal_strands *strands, int64_t k, struct NAME(room) * room)
 {
-  int64_t row[NAME(LANES)];
-  NAME(rows_at)(strands, k, row);
-  NAME(load)(m * m, pass->matrix, pass->diagonal, row, room->pivot_block);
-  for (int l = 0; l < NAME(LANES); l++)
-    for (int c = 0; c < m && row[l] < 0; c++) room->pivot_block[c * m + c][l] = 1;
+  NAME(load_row)(m * m, pass->matrix, pass->diagonal, strands, k, NAME(OWN), room->pivot_block);
+  for (int l = 0; l < NAME(LANES) && k >= strands->common; l++)
+    for (int c = 0; c < m && k >= strands->rows[l]; c++) room->pivot_block[c * m + c][l] = 1;
   NAME(begin_size)(m, room->pivot_block, room->size);
   if (!pass->size) return;
-  NAME(load)(m * m, pass->matrix, pass->size, row, room->other);
+  NAME(load_row)(m * m, pass->matrix, pass->size, strands, k, NAME(OWN), room->other);
   for (int i = 0; i < m * m; i++) room->size[i] = LARGER(room->size[i], room->other[i]);
 }
 

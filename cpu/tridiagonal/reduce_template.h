@@ -101,17 +101,13 @@ KARST_INLINE void NAME(load_rows)(int m, const karst_tridiagonal_pass *pass, con
                                   const struct NAME(rows) * rows, struct NAME(room) * room)
 {
   const int64_t mm = (int64_t)m * m;
-  int64_t row[NAME(LANES)];
   for (int64_t k = 0; k < pass->rows; k++) {
     NAME(load_diagonal)(m, pass, strands, k, room);
     NAME(copy)(mm, room->pivot_block, rows->diagonal + k * mm);
     NAME(copy)(mm, room->size, rows->size + k * mm);
-    NAME(lower_rows_at)(strands, k, row);
-    NAME(load)(m * m, pass->matrix, pass->lower, row, rows->lower + k * mm);
-    NAME(upper_rows_at)(strands, k, row);
-    NAME(load)(m * m, pass->matrix, pass->upper, row, rows->upper + k * mm);
-    NAME(rows_at)(strands, k, row);
-    if (pass->right) NAME(load)(m, pass->vector, pass->right, row, rows->right + k * m);
+    NAME(load_row)(m * m, pass->matrix, pass->lower, strands, k, NAME(LOWER), rows->lower + k * mm);
+    NAME(load_row)(m * m, pass->matrix, pass->upper, strands, k, NAME(UPPER), rows->upper + k * mm);
+    if (pass->right) NAME(load_row)(m, pass->vector, pass->right, strands, k, NAME(OWN), rows->right + k * m);
   }
 }
 
@@ -174,11 +170,7 @@ KARST_INLINE void NAME(substitute)(int m, const struct NAME(rows) * rows, int64_
 KARST_INLINE void NAME(store_rows)(int m, const karst_tridiagonal_pass *pass, const karst_tridiagonal_strands *strands,
                                    const WIDE *right, REAL *solution)
 {
-  int64_t row[NAME(LANES)];
-  for (int64_t k = 0; k < pass->rows; k++) {
-    NAME(rows_at)(strands, k, row);
-    NAME(store)(m, pass->vector, right + k * m, row, solution);
-  }
+  for (int64_t k = 0; k < pass->rows; k++) NAME(store_row)(m, pass->vector, right + k * m, strands, k, solution);
 }
 
 KARST_INLINE void NAME(reduce_solve)(int m, const karst_tridiagonal_pass *pass, int64_t first, int64_t last,
@@ -225,16 +217,13 @@ KARST_INLINE void NAME(reduce_apply)(int m, const karst_tridiagonal_pass *pass, 
                                      struct NAME(room) * room, karst_tridiagonal_room *own)
 {
   const int64_t n = pass->rows, size = pass->systems * n * m;
-  int64_t row[NAME(LANES)];
   for (int64_t group = first; group < last; group++) {
     const karst_tridiagonal_strands strands = NAME(systems_of)(pass, group);
     const struct NAME(state) kept = NAME(state_of)(m, pass, group, own->rows);
     WIDE *right = own->rows;
     for (int side = 0; side < pass->right_sides; side++) {
-      for (int64_t k = 0; k < n; k++) {
-        NAME(rows_at)(&strands, k, row);
-        NAME(load)(m, pass->vector, (const REAL *)pass->right + side * size, row, right + k * m);
-      }
+      for (int64_t k = 0; k < n; k++)
+        NAME(load_row)(m, pass->vector, (const REAL *)pass->right + side * size, &strands, k, NAME(OWN), right + k * m);
       const int64_t stride = NAME(reduce_right)(m, pass, kept.multiplier, right, right + n * m);
       NAME(substitute)(m, &kept.rows, n, stride, right, room->vector);
       NAME(store_rows)(m, pass, &strands, right, (REAL *)pass->solution + side * size);

@@ -6,18 +6,15 @@ KARST_INLINE void NAME(thomas_factor)(int m, const karst_tridiagonal_pass *pass,
                                       const karst_tridiagonal_strands *strands, int64_t k, const WIDE *before, WIDE *W,
                                       struct NAME(room) * room, uint64_t *failure)
 {
-  int64_t row[NAME(LANES)];
   NAME(load_diagonal)(m, pass, strands, k, room);
-  NAME(lower_rows_at)(strands, k, row);
-  NAME(load)(m * m, pass->matrix, pass->lower, row, room->lower);
+  NAME(load_row)(m * m, pass->matrix, pass->lower, strands, k, NAME(LOWER), room->lower);
   if (k > 0) {
     NAME(product)(m, m, NAME(SUBTRACT), room->lower, before, room->pivot_block);
     NAME(add_size)(m, room->pivot_block, room->size);
   }
   if (!NAME(invert)(m, room)) NAME(report)(pass, 0, strands, k, room->reason, failure);
-  NAME(upper_rows_at)(strands, k, row);
-  NAME(load)(m * m, pass->matrix, pass->upper, row, W);
-  NAME(product)(m, m, NAME(SET), room->inverse, W, W);
+  NAME(load_row)(m * m, pass->matrix, pass->upper, strands, k, NAME(UPPER), room->other);
+  NAME(product)(m, m, NAME(SET), room->inverse, room->other, W);
 }
 
 /* y_k = d_k^-1 (f_k - a_k y_(k-1)). y: [m], with y_(k-1) so many lanes before it. */
@@ -25,9 +22,7 @@ KARST_INLINE void NAME(thomas_forward)(int m, const karst_tridiagonal_pass *pass
                                        const karst_tridiagonal_strands *strands, int64_t k, const WIDE *inverse,
                                        const WIDE *lower, WIDE *y, int64_t step, WIDE *vector)
 {
-  int64_t row[NAME(LANES)];
-  NAME(rows_at)(strands, k, row);
-  NAME(load)(m, pass->vector, right, row, vector);
+  NAME(load_row)(m, pass->vector, right, strands, k, NAME(OWN), vector);
   if (k > 0) NAME(product)(m, 1, NAME(SUBTRACT), lower, y - step, vector);
   NAME(product)(m, 1, NAME(SET), inverse, vector, y);
 }
@@ -37,8 +32,6 @@ KARST_INLINE void NAME(thomas_backward)(int m, const karst_tridiagonal_pass *pas
                                         const karst_tridiagonal_strands *strands, int64_t k, bool behind, const WIDE *W,
                                         WIDE *y, int64_t step)
 {
-  int64_t row[NAME(LANES)];
   if (behind) NAME(product)(m, 1, NAME(SUBTRACT), W, y + step, y);
-  NAME(rows_at)(strands, k, row);
-  NAME(store)(m, pass->vector, y, row, solution);
+  NAME(store_row)(m, pass->vector, y, strands, k, solution);
 }

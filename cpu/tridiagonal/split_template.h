@@ -5,7 +5,7 @@
 KARST_INLINE karst_tridiagonal_strands NAME(pieces_in)(const karst_tridiagonal_pass *pass, const struct pieces *pieces,
                                                        int64_t group)
 {
-  karst_tridiagonal_strands strands;
+  karst_tridiagonal_strands strands = {.common = INT64_MAX};
   for (int l = 0; l < NAME(LANES); l++) {
     const int64_t piece = group * NAME(LANES) + l;
     const int64_t origin = piece % pieces->of_system * pieces->length, rest = pass->rows - origin;
@@ -208,8 +208,7 @@ KARST_INLINE void NAME(split_backward)(int m, const karst_tridiagonal_pass *pass
       WIDE *u = y + k * m;
       NAME(product)(m, 1, NAME(SUBTRACT), W + mm, left, u);
       NAME(product)(m, 1, NAME(SUBTRACT), W, k + 1 < rows ? u + m : right, u);
-      NAME(rows_at)(&strands, k, row);
-      NAME(store)(m, pass->vector, u, row, pass->solution);
+      NAME(store_row)(m, pass->vector, u, &strands, k, pass->solution);
     }
   }
 }

@@ -38,6 +38,7 @@ typedef struct karst_tridiagonal_strands {
   int64_t rows[KARST_TRIDIAGONAL_LANES_MOST];   /* their number; rows of the identity follow */
   bool left[KARST_TRIDIAGONAL_LANES_MOST];      /* the first is coupled to the row before it */
   bool right[KARST_TRIDIAGONAL_LANES_MOST];     /* the last is coupled to the row behind it */
+  int64_t common;                               /* rows that all lanes have; before the first is set INT64_MAX */
 } karst_tridiagonal_strands;
 
 /* Sets lane l to count rows of a system from row origin on; lanes without rows have count 0. */
@@ -50,6 +51,7 @@ static inline void karst_tridiagonal_set_strand(karst_tridiagonal_strands *stran
   strands->rows[l] = count;
   strands->left[l] = count > 0 && origin > 0;
   strands->right[l] = count > 0 && origin + count < n;
+  if (count < strands->common) strands->common = count;
 }
 
 /* The arguments of a kernel. Arrays are those of the batch, or of the reduced systems of split, which are like them. */
@@ -69,7 +71,7 @@ typedef struct karst_tridiagonal_pass {
 } karst_tridiagonal_pass;
 
 /* What a thread needs for a row: arrays of lanes, doubles, and integers. */
-#define KARST_TRIDIAGONAL_ROOM_LANES(m) (5 * (m) * (m) + 3 * (m))
+#define KARST_TRIDIAGONAL_ROOM_LANES(m) (5 * (m) * (m) + 4 * (m))
 #define KARST_TRIDIAGONAL_ROOM_DOUBLES(m) (3 * (m) * (m) + 2 * (m))
 #define KARST_TRIDIAGONAL_ROOM_INTEGERS(m, lanes) ((m) * ((lanes) + 1))
 

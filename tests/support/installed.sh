@@ -260,7 +260,7 @@ one_header()
 
 check "karst.h is the one header" one_header
 if [ -e "$libdir/libkarst.so" ]; then
-  for example in cpr first_steps wells; do
+  for example in cpr first_steps tridiagonal wells; do
     check "$example, compiled with pkg-config, runs" with_shared_library $example
   done
   check "the simulator is built through pkg-config and runs" simulates
@@ -270,7 +270,7 @@ else
   skip "a program compiled with pkg-config runs" "no shared library"
 fi
 if [ -e "$libdir/libkarst.a" ]; then
-  for example in cpr first_steps wells; do
+  for example in cpr first_steps tridiagonal wells; do
     check "$example, linked with the static library, runs" with_static_library $example
   done
   check "a program for indices of the other width does not link with the static library" \
