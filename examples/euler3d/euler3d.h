@@ -1,7 +1,8 @@
-/* euler3d.h - what the parts of the program share: blocks of a structured grid, the arguments of kernels, devices, flows.
+/* euler3d.h - what the parts of the program share: blocks of a structured grid, the arguments of kernels, devices,
+ * flows.
  *
- * A block has n[0] n[1] n[2] hexahedral cells, and GHOSTS layers of ghost cells around them. Cell (i, j, k), the node at
- * its low corner, and the face on its low side along each axis have the same place in their arrays:
+ * A block has n[0] n[1] n[2] hexahedral cells, and GHOSTS layers of ghost cells around them. Cell (i, j, k), the node
+ * at its low corner, and the face on its low side along each axis have the same place in their arrays:
  *
  *     first + i + j step[1] + k step[2],   -GHOSTS <= i < n[0] + GHOSTS, ...
  *

@@ -1,7 +1,7 @@
 /* flow.c - the blocks of a flow, and its steps in time.
  *
- * The explicit scheme is Jameson's: five stages u_s = u_0 - a_s dt / V R(u_(s-1)) with a = 1/4, 1/6, 3/8, 1/2, 1. Unlike
- * Lax and Wendroff's in Ni's form, its steady state does not depend on dt, and it needs the same residual as the
+ * The explicit scheme is Jameson's: five stages u_s = u_0 - a_s dt / V R(u_(s-1)) with a = 1/4, 1/6, 3/8, 1/2, 1.
+ * Unlike Lax and Wendroff's in Ni's form, its steady state does not depend on dt, and it needs the same residual as the
  * implicit scheme. Conserved quantities are averages of cells; MBFLO3 of the paper keeps them at nodes. */
 #include "euler3d.h"
 

@@ -1,10 +1,10 @@
-/* implicit.c - a step of Beam and Warming's scheme: equation (6), factored as in (7), by the three sweeps of (8). phi is
- * 0 for Euler's implicit scheme, and 1/2 for the three-point one of second order. The change beyond an interface counts
- * as 0 in the sweeps, so that each block has lines of its own.
+/* implicit.c - a step of Beam and Warming's scheme: equation (6), factored as in (7), by the three sweeps of (8). phi
+ * is 0 for Euler's implicit scheme, and 1/2 for the three-point one of second order. The change beyond an interface
+ * counts as 0 in the sweeps, so that each block has lines of its own.
  *
  * Each sweep is a batch of block-tridiagonal systems with m = 5 in Karst's SOA layout, a system a line. Its blocks are
- * assembled where the flow is. If that is the host, and the solver is to be the GPU, they are copied there in one of the
- * three ways of the paper's Table 2. */
+ * assembled where the flow is. If that is the host, and the solver is to be the GPU, they are copied there in one of
+ * the three ways of the paper's Table 2. */
 #include "euler3d.h"
 
 #include <karst.h>
@@ -111,9 +111,9 @@ static void assemble(struct flow *f, struct slot *slot, int plane, int planes, i
   f->assembly_seconds += seconds() - start;
 }
 
-/* Piece after piece is assembled and copied to the GPU; the copy overlaps with the next piece's assembly. A piece is the
- * whole block, or a plane. With STREAMS each piece is solved and copied back in a slot of its own, else all after the
- * last. */
+/* Piece after piece is assembled and copied to the GPU; the copy overlaps with the next piece's assembly. A piece is
+ * the whole block, or a plane. With STREAMS each piece is solved and copied back in a slot of its own, else all after
+ * the last. */
 void sweeps_along(struct flow *f, int b, int axis, int previous)
 {
   struct sweeps *s = f->sweeps;

@@ -55,21 +55,19 @@ EACH void cross(const double *a, const double *b, double *c)
   for (int i = 0; i < 3; i++) c[i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];
 }
 
-/* p = (gamma - 1) (rho e0 - rho |u|^2 / 2), the equation of state; |u.S| + c |S|; and the flux through S. */
+/* p = (gamma - 1) (rho e0 - rho |u|^2 / 2), the equation of state; and the flux through S, with |u.S| + c |S|. */
 EACH double pressure(const double *w) { return (HEAT_RATIO - 1) * (w[4] - 0.5 * dot(w + 1, w + 1) / w[0]); }
-EACH double spectral_radius(const double *w, const double *s)
+EACH double flux(const double *w, const double *s, double *f)
 {
-  return fabs(dot(w + 1, s)) / w[0] + sqrt(HEAT_RATIO * fmax(pressure(w), 0.0) / w[0] * dot(s, s));
-}
-EACH void flux(const double *w, const double *s, double *f)
-{
-  const double p = pressure(w), q = dot(w + 1, s) / w[0];
+  const double specific = 1 / w[0], q = dot(w + 1, s) * specific;
+  const double p = (HEAT_RATIO - 1) * (w[4] - 0.5 * dot(w + 1, w + 1) * specific);
   for (int c = 0; c < COMPONENTS; c++) f[c] = q * w[c] + (c == 0 ? 0 : p * (c < 4 ? s[c - 1] : q));
+  return fabs(q) + sqrt(HEAT_RATIO * fmax(p, 0.0) * specific * dot(s, s));
 }
 
-/* The area vector of the face of the nodes a, a + e, a + g and a + e + g: half the product of its diagonals. Returns the
- * face's share of three volumes of a body that it bounds, exact for the bilinear face x_a + b u + c v + d u v, relative
- * to the origin: x_a.S - b.(c x d) / 4. */
+/* The area vector of the face of the nodes a, a + e, a + g and a + e + g: half the product of its diagonals. Returns
+ * the face's share of three volumes of a body that it bounds, exact for the bilinear face x_a + b u + c v + d u v,
+ * relative to the origin: x_a.S - b.(c x d) / 4. */
 EACH double bilinear_face(const struct block *b, int64_t a, int64_t e, int64_t g, const double *origin, double *s)
 {
   double p[3], along_e[3], along_g[3], diagonal[3], other[3], product[3];
@@ -99,9 +97,9 @@ KERNEL(geometry)
   if (at[0] < b->n[0] && at[1] < b->n[1] && at[2] < b->n[2]) b->volume[a] = sum / 3;
 }
 
-/* The state at the far field of a flow with the state in the cell, through the outward unit normal: Riemann's invariants
- * u.n + 2 c / (gamma - 1) and u.n - 2 c / (gamma - 1) come along their characteristics, and entropy and tangential
- * velocity with the flow. */
+/* The state at the far field of a flow with the state in the cell, through the outward unit normal: Riemann's
+ * invariants u.n + 2 c / (gamma - 1) and u.n - 2 c / (gamma - 1) come along their characteristics, and entropy and
+ * tangential velocity with the flow. */
 EACH void far_field(const double *cell, const double *outside, const double *normal, double *w)
 {
   const double g = HEAT_RATIO - 1, out_c = sqrt(HEAT_RATIO * pressure(outside) / outside[0]);
@@ -159,7 +157,7 @@ KERNEL(nodes_from_cells)
  * is none gets -1 - its number in the block, so that the minimum finds it. */
 KERNEL(time_steps)
 {
-  double sum = 0, w[COMPONENTS], s[AXES], high[AXES];
+  double sum = 0, w[COMPONENTS], s[AXES], high[AXES], f[COMPONENTS];
   if (t->nodal)
     interpolate(b, b->start, a, 1, b->step[1], b->step[2], w);
   else
@@ -168,52 +166,48 @@ KERNEL(time_steps)
     load_area(b, axis, a, s);
     load_area(b, axis, a + b->step[axis], high);
     for (int c = 0; c < AXES; c++) s[c] = 0.5 * (s[c] + high[c]);
-    sum += spectral_radius(w, s);
+    sum += flux(w, s, f);
   }
   const double dt = t->cfl * b->volume[a] / sum, number = (double)cell_number(b, at);
   b->dt[cell_number(b, at)] = w[0] > 0 && pressure(w) > 0 && dt < 1e300 ? dt : -1 - number;
 }
 
-/* F - d at the face on the low side of the cell at a, number face of its line. At a wall only pressure acts. */
+/* F - d at the face on the low side of the cell at a, number face of its line. At a wall only pressure acts. Quantities
+ * at nodes are interpolated to the face, and have no dissipation. */
 EACH void face_flux(const struct task *t, const struct block *b, int64_t a, int face, double *f)
 {
-  const int axis = t->axis,
-            at_wall = face == 0 ? b->side[axis][0] == WALL : face == b->n[axis] && b->side[axis][1] == WALL;
+  const int axis = t->axis;
   double w[4][COMPONENTS], p[4], s[AXES], mean[COMPONENTS];
-  for (int q = 0; q < 4; q++) load(b, b->u, a + (q - 2) * b->step[axis], w[q]), p[q] = pressure(w[q]);
   load_area(b, axis, a, s);
-  if (at_wall) {
+  if (t->nodal) {
+    interpolate(b, b->start, a, b->step[axis == 0 ? 1 : 0], b->step[axis == 2 ? 1 : 2], 0, mean);
+    flux(mean, s, f);
+    return;
+  }
+  for (int q = 0; q < 4; q++) load(b, b->u, a + (q - 2) * b->step[axis], w[q]), p[q] = pressure(w[q]);
+  if ((face == 0 && b->side[axis][0] == WALL) || (face == b->n[axis] && b->side[axis][1] == WALL)) {
     const double wall = face == 0 ? 1.5 * p[2] - 0.5 * p[3] : 1.5 * p[1] - 0.5 * p[0];
     for (int c = 0; c < COMPONENTS; c++) f[c] = c % 4 ? wall * s[c - 1] : 0;
     return;
   }
   for (int c = 0; c < COMPONENTS; c++) mean[c] = 0.5 * (w[1][c] + w[2][c]);
-  flux(mean, s, f);
-  const double nu0 = fabs(p[2] - 2 * p[1] + p[0]) / (p[2] + 2 * p[1] + p[0]);
-  const double nu1 = fabs(p[3] - 2 * p[2] + p[1]) / (p[3] + 2 * p[2] + p[1]);
-  const double e2 = t->k2 * fmax(nu0, nu1), e4 = fmax(0.0, t->k4 - e2), radius = spectral_radius(mean, s);
+  const double radius = flux(mean, s, f), over[2] = {fabs(p[2] - 2 * p[1] + p[0]), fabs(p[3] - 2 * p[2] + p[1])};
+  const double under[2] = {p[2] + 2 * p[1] + p[0], p[3] + 2 * p[2] + p[1]};
+  const bool larger = over[1] * under[0] > over[0] * under[1];
+  const double e2 = t->k2 * (larger ? over[1] : over[0]) / (larger ? under[1] : under[0]), e4 = fmax(0.0, t->k4 - e2);
   for (int q = 0; q < 4; q++) w[q][4] += p[q];
   for (int c = 0; c < COMPONENTS; c++)
     f[c] -= radius * (e2 * (w[2][c] - w[1][c]) - e4 * (w[3][c] - w[0][c] - 3 * (w[2][c] - w[1][c])));
 }
 
-/* One of the three sweeps adds what flows out of the cell along the axis; without dissipation if quantities are at nodes. */
+/* One of the three sweeps adds what flows out of the cell along the axis. */
 KERNEL(sweep)
 {
   const int axis = t->axis, face = axis == 0 ? at[0] : (axis == 1 ? at[1] : at[2]);
-  double f[2][COMPONENTS], w[COMPONENTS], s[AXES];
-  for (int side = 0; side < 2; side++) {
-    const int64_t to = a + side * b->step[axis];
-    if (t->nodal) {
-      interpolate(b, b->start, to, b->step[axis == 0 ? 1 : 0], b->step[axis == 2 ? 1 : 2], 0, w);
-      load_area(b, axis, to, s);
-      flux(w, s, f[side]);
-    } else {
-      face_flux(t, b, to, face + side, f[side]);
-    }
-  }
+  double low[COMPONENTS], high[COMPONENTS];
+  face_flux(t, b, a, face, low), face_flux(t, b, a + b->step[axis], face + 1, high);
   for (int64_t c = 0, to = a; c < COMPONENTS; c++, to += b->size)
-    b->residual[to] = (axis == 0 ? 0 : b->residual[to]) + (f[1][c] - f[0][c]);
+    b->residual[to] = (axis == 0 ? 0 : b->residual[to]) + (high[c] - low[c]);
 }
 
 /* A stage of the explicit scheme: u = u at the start - stage dt / V residual. */
@@ -223,7 +217,8 @@ KERNEL(stage)
   for (int64_t c = 0, to = a; c < COMPONENTS; c++, to += b->size) b->u[to] = b->start[to] - h * b->residual[to];
 }
 
-/* What flows out through a side of the block, in scratch in the order of the third coordinate and the second: rho u.S. */
+/* What flows out through a side of the block, in scratch in the order of the third coordinate and the second: rho
+ * u.S. */
 KERNEL(boundary_flux)
 {
   const int axis = t->axis, side = t->side, second = axis == 0 ? 1 : 0, third = axis == 2 ? 1 : 2;
@@ -232,8 +227,8 @@ KERNEL(boundary_flux)
   b->scratch[at[second] + (int64_t)b->n[second] * at[third]] = side ? f[0] : -f[0];
 }
 
-/* What is reduced over cells, in scratch, with dt the time step: V rho / dt; V (rho - rho at the start) / dt; the square
- * of residual / V for rho; V; and |sum of the area vectors| over the sum of their lengths. */
+/* What is reduced over cells, in scratch, with dt the time step: V rho / dt; V (rho - rho at the start) / dt; the
+ * square of residual / V for rho; V; and |sum of the area vectors| over the sum of their lengths. */
 KERNEL(terms)
 {
   const double dt = step_of(t, at), V = b->volume[a], r = b->residual[a] / V;
@@ -274,9 +269,9 @@ EACH double fetch(const struct task *t, int64_t at)
   return t->single ? ((const float *)t->solution)[at] : ((const double *)t->solution)[at];
 }
 
-/* A row of blocks of equation (8): I + h d/dxi (A - smoothing l d/dxi), h = dt / (1 + phi) / V, and its right-hand side:
- * that of equation (6) in the first sweep, then the solution of the previous one. Beyond an interface and the far field
- * the change is 0. The coordinates are that along the line, and the others. */
+/* A row of blocks of equation (8): I + h d/dxi (A - smoothing l d/dxi), h = dt / (1 + phi) / V, and its right-hand
+ * side: that of equation (6) in the first sweep, then the solution of the previous one. Beyond an interface and the far
+ * field the change is 0. The coordinates are that along the line, and the others. */
 KERNEL(sweep_blocks)
 {
   const int axis = t->axis;
@@ -284,7 +279,7 @@ KERNEL(sweep_blocks)
   const int64_t row = row_number(b, axis, cell) - t->begin, middle = place(b, cell);
   const int64_t from = t->previous < 0 ? 0 : row_number(b, t->previous, cell);
   const double h = step_of(t, cell) / (1 + t->phi) / b->volume[middle], kept = t->phi / (1 + t->phi);
-  double w[COMPONENTS], beside[COMPONENTS], s[AXES], A[SQUARE], D[SQUARE];
+  double w[COMPONENTS], beside[COMPONENTS], s[AXES], f[COMPONENTS], A[SQUARE], D[SQUARE];
   for (int e = 0; e < SQUARE; e++) D[e] = e % (COMPONENTS + 1) ? 0 : 1;
   for (int side = 0; side < 2; side++) {
     const int wall = at[0] == (side ? b->n[axis] - 1 : 0) && b->side[axis][side] == WALL;
@@ -293,7 +288,7 @@ KERNEL(sweep_blocks)
     load(b, b->u, middle, w);
     load(b, b->u, middle + (side ? 1 : -1) * b->step[axis], beside);
     for (int c = 0; c < COMPONENTS && !wall; c++) w[c] = 0.5 * (w[c] + beside[c]);
-    const double radius = wall ? 0 : h * t->smoothing * spectral_radius(w, s);
+    const double radius = wall ? 0 : h * t->smoothing * flux(w, s, f);
     jacobian(w, s, wall, A);
     for (int e = 0; e < SQUARE; e++) {
       const double smooth = e % (COMPONENTS + 1) ? 0 : radius;

@@ -1,5 +1,5 @@
-/* tables.c - what the paper measures: the kernels of its section IV.B, and its Table 2. A time is the least of five, each
- * the mean of some repetitions. */
+/* tables.c - what the paper measures: the kernels of its section IV.B, and its Table 2. A time is the least of five,
+ * each the mean of some repetitions. */
 #include "euler3d.h"
 
 #include <math.h>
@@ -9,26 +9,24 @@
 
 enum { TRIES = 5 };
 
+/* clang-format off */
 /* Kernels for all cells of a block; KERNEL_COUNT is the reduction of the time steps. */
 static const struct {
   const char *name;
   enum kernel kernel;
   int nodal, axis, scalars; /* scalars that a cell must read and write */
-} job[] = {{"time steps", KERNEL_time_steps, 0, 0, 16},
-           {"least time step", KERNEL_COUNT, 0, 0, 1},
-           {"fluxes along x", KERNEL_sweep, 0, 0, 13},
-           {"fluxes along y", KERNEL_sweep, 0, 1, 18},
-           {"fluxes along z", KERNEL_sweep, 0, 2, 18},
-           {"Runge-Kutta stage", KERNEL_stage, 0, 0, 17},
-           {"nodes from cells", KERNEL_nodes_from_cells, 0, 0, 10},
-           {"nodal time steps", KERNEL_time_steps, 1, 0, 16},
-           {"nodal fluxes x", KERNEL_sweep, 1, 0, 13},
-           {"nodal fluxes y", KERNEL_sweep, 1, 1, 18},
-           {"nodal fluxes z", KERNEL_sweep, 1, 2, 18}};
+} job[] = {
+  {"time steps", KERNEL_time_steps, 0, 0, 16}, {"least time step", KERNEL_COUNT, 0, 0, 1},
+  {"fluxes along x", KERNEL_sweep, 0, 0, 13}, {"fluxes along y", KERNEL_sweep, 0, 1, 18},
+  {"fluxes along z", KERNEL_sweep, 0, 2, 18}, {"Runge-Kutta stage", KERNEL_stage, 0, 0, 17},
+  {"nodes from cells", KERNEL_nodes_from_cells, 0, 0, 10}, {"nodal time steps", KERNEL_time_steps, 1, 0, 16},
+  {"nodal fluxes x", KERNEL_sweep, 1, 0, 13}, {"nodal fluxes y", KERNEL_sweep, 1, 1, 18},
+  {"nodal fluxes z", KERNEL_sweep, 1, 2, 18}};
+/* clang-format on */
 enum { JOBS = sizeof job / sizeof *job };
 
 /* Seconds of each; returns bytes a second of a copy within the device, read and written. */
-static double time_jobs(const struct settings *set, const struct device *device, int repeats, double best[JOBS])
+static double time_jobs(const struct settings *set, const struct device *device, int repeats, double *best)
 {
   const size_t bytes = (size_t)1 << 28;
   double copied = INFINITY;
@@ -61,7 +59,7 @@ static double time_jobs(const struct settings *set, const struct device *device,
 /* The kernels on the device, and on one core. */
 void run_times(const struct settings *set, const struct device *device)
 {
-  double fast[JOBS], slow[JOBS];
+  double fast[JOBS] = {0}, slow[JOBS] = {0};
   struct settings one = *set;
   one.implicit = false, one.split[0] = one.split[1] = one.split[2] = 1;
   const double copy = time_jobs(&one, device, set->steps, fast),
