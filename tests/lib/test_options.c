@@ -53,6 +53,8 @@ static const struct option {
     {"fgbilu-style", NAME, "auto", 0},
     /* These are not. */
     {"pivoting", NAME, "yes", 0},
+    {"line-direction", NAME, "auto", 0},
+    {"line-order", NAME, "jacobi", 0},
     {"rrb-levels", INTEGER, "0", 0},
     {"rrb-precision", NAME, "double", 0},
     /* This one of rrb is for experiments. */
@@ -83,8 +85,8 @@ enum {
   OPTIONS = sizeof options_known / sizeof options_known[0],
   EXPERIMENTS = 25,
   AFTER_EXPERIMENTS = 30,
-  MORE_EXPERIMENTS = 33,
-  AFTER_MORE_EXPERIMENTS = 34
+  MORE_EXPERIMENTS = 35,
+  AFTER_MORE_EXPERIMENTS = 36
 };
 
 static bool is_experiment(size_t i)
