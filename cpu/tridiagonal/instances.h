@@ -9,12 +9,17 @@
 #define ABSOLUTE(x) ((WIDE)((MASK)(x)&MAGNITUDE))
 #define LARGER(x, y) ((WIDE)(((MASK)(x) & ((x) > (y))) | ((MASK)(y) & ~(MASK)((x) > (y)))))
 
+/* Bytes from the rows that are loaded from structures of arrays to those that are prefetched: two cache lines. */
+enum { AHEAD = 128 };
+
 /* The room of an instance for a constant m, on its stack, and of the instance for any m. */
 #define ROOM_ON_STACK(m)                                                                                               \
   WIDE memory[KARST_TRIDIAGONAL_ROOM_LANES(m)];                                                                        \
   double block[KARST_TRIDIAGONAL_ROOM_DOUBLES(m)];                                                                     \
   int pivot[KARST_TRIDIAGONAL_ROOM_INTEGERS(m, NAME(LANES))];                                                          \
-  struct NAME(room) room = NAME(room_in)(m, memory, block, pivot)
+  WIDE tile[3 * NAME(LANES) * (m) * (m)];                                                                              \
+  struct NAME(room) room = NAME(room_in)(m, memory, block, pivot);                                                     \
+  room.tile = tile
 #define ROOM_OF_THREAD(m) struct NAME(room) room = NAME(room_in)(m, own->block, own->lane, own->pivot)
 
 #define REAL double

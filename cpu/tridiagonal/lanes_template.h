@@ -24,6 +24,7 @@ struct NAME(room) {
   double *block;                                      /* [3*m*m + 2*m] of one lane */
   int *pivot;                                         /* [m] of each lane, and [m] of one lane */
   karst_reason reason[NAME(LANES)];                   /* of the last inversion */
+  WIDE *tile; /* [3][LANES][m*m] rows of a, b and c ahead; NULL: none, for an m without an instance */
 };
 
 KARST_INLINE struct NAME(room) NAME(room_in)(int m, WIDE *memory, double *block, int *pivot)
@@ -88,6 +89,7 @@ static __attribute__((noinline)) void NAME(store_end)(int entries, karst_tridiag
 {
   int64_t row[NAME(LANES)];
   NAME(rows_at)(strands, k, NAME(OWN), row);
+  for (int l = strands->lanes; l < NAME(LANES); l++) row[l] = -1;
   NAME(store)(entries, steps, from, row, to);
 }
 
@@ -116,12 +118,42 @@ KARST_INLINE void NAME(load_row)(int entries, karst_tridiagonal_steps steps, con
 KARST_INLINE void NAME(store_row)(int entries, karst_tridiagonal_steps steps, const WIDE *from,
                                   const karst_tridiagonal_strands *strands, int64_t k, REAL *to)
 {
-  if (k >= strands->common) {
+  if (k >= strands->common || strands->lanes < NAME(LANES)) {
     NAME(store_end)(entries, steps, from, strands, k, to);
     return;
   }
-  for (int e = 0; e < entries; e++) KARST_UNROLL
-  for (int l = 0; l < NAME(LANES); l++) to[(strands->first[l] + k) * steps.row + e * steps.element] = from[e][l];
+  for (int e = 0; e < entries; e++) {
+    KARST_UNROLL
+    for (int l = 0; l < NAME(LANES); l++) to[(strands->first[l] + k) * steps.row + e * steps.element] = from[e][l];
+  }
+}
+
+/* Loads row k of a, b or c. The scalars of a row are far apart in structures of arrays: more streams than a processor
+ * prefetches by itself, on more pages than it has translations of addresses for. So as many rows as there are lanes are
+ * loaded at once, which are side by side, and later ones are prefetched. The caller goes from row to row. */
+KARST_INLINE void NAME(load_block)(int m, const karst_tridiagonal_pass *pass, const REAL *from,
+                                   const karst_tridiagonal_strands *strands, int64_t k, enum NAME(part) part,
+                                   WIDE *ahead, WIDE *to)
+{
+  const int64_t place = (k - 1) % NAME(LANES), step = pass->matrix.element;
+  const int mm = m * m;
+  if (!ahead || m == 1 || step == 1 || k == 0 || k - place + NAME(LANES) >= strands->common) {
+    NAME(load_row)(mm, pass->matrix, from, strands, k, part, to);
+    return;
+  }
+  WIDE *tile = ahead + (int)part * NAME(LANES) * mm;
+  for (int e = 0; e < mm && place == 0; e++) {
+    KARST_UNROLL
+    for (int l = 0; l < NAME(LANES); l++) karst_prefetch(from + (e * step + strands->first[l] + k), 1, AHEAD);
+    KARST_ROLLED
+    for (int row = 0; row < NAME(LANES); row++) {
+      WIDE value = {0};
+      KARST_UNROLL
+      for (int l = 0; l < NAME(LANES); l++) value[l] = from[e * step + strands->first[l] + k + row];
+      tile[row * mm + e] = value;
+    }
+  }
+  for (int e = 0; e < mm; e++) to[e] = tile[place * mm + e];
 }
 
 /* z = x y, z -= x y or z = -x y for m-by-m blocks x and y, z of so many columns. z overlaps neither. */
@@ -296,8 +328,9 @@ KARST_INLINE karst_tridiagonal_strands NAME(systems_of)(const karst_tridiagonal_
 {
   karst_tridiagonal_strands strands = {.common = INT64_MAX};
   for (int l = 0; l < NAME(LANES); l++) {
-    const int64_t system = group * NAME(LANES) + l;
-    karst_tridiagonal_set_strand(&strands, l, pass->rows, system, 0, system < pass->systems ? pass->rows : 0);
+    const int64_t system = group * NAME(LANES) + l, last = pass->systems - 1;
+    karst_tridiagonal_set_strand(&strands, l, pass->rows, system < last ? system : last, 0, pass->rows);
+    strands.lanes += system <= last;
   }
   return strands;
 }
@@ -306,7 +339,7 @@ KARST_INLINE karst_tridiagonal_strands NAME(systems_of)(const karst_tridiagonal_
 KARST_INLINE void NAME(load_diagonal)(int m, const karst_tridiagonal_pass *pass,
                                       const karst_tridiagonal_strands *strands, int64_t k, struct NAME(room) * room)
 {
-  NAME(load_row)(m * m, pass->matrix, pass->diagonal, strands, k, NAME(OWN), room->pivot_block);
+  NAME(load_block)(m, pass, pass->diagonal, strands, k, NAME(OWN), room->tile, room->pivot_block);
   for (int l = 0; l < NAME(LANES) && k >= strands->common; l++)
     for (int c = 0; c < m && k >= strands->rows[l]; c++) room->pivot_block[c * m + c][l] = 1;
   NAME(begin_size)(m, room->pivot_block, room->size);

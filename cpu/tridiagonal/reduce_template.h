@@ -105,8 +105,8 @@ KARST_INLINE void NAME(load_rows)(int m, const karst_tridiagonal_pass *pass, con
     NAME(load_diagonal)(m, pass, strands, k, room);
     NAME(copy)(mm, room->pivot_block, rows->diagonal + k * mm);
     NAME(copy)(mm, room->size, rows->size + k * mm);
-    NAME(load_row)(m * m, pass->matrix, pass->lower, strands, k, NAME(LOWER), rows->lower + k * mm);
-    NAME(load_row)(m * m, pass->matrix, pass->upper, strands, k, NAME(UPPER), rows->upper + k * mm);
+    NAME(load_block)(m, pass, pass->lower, strands, k, NAME(LOWER), room->tile, rows->lower + k * mm);
+    NAME(load_block)(m, pass, pass->upper, strands, k, NAME(UPPER), room->tile, rows->upper + k * mm);
     if (pass->right) NAME(load_row)(m, pass->vector, pass->right, strands, k, NAME(OWN), rows->right + k * m);
   }
 }

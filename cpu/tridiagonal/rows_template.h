@@ -7,13 +7,13 @@ KARST_INLINE void NAME(thomas_factor)(int m, const karst_tridiagonal_pass *pass,
                                       struct NAME(room) * room, uint64_t *failure)
 {
   NAME(load_diagonal)(m, pass, strands, k, room);
-  NAME(load_row)(m * m, pass->matrix, pass->lower, strands, k, NAME(LOWER), room->lower);
+  NAME(load_block)(m, pass, pass->lower, strands, k, NAME(LOWER), room->tile, room->lower);
   if (k > 0) {
     NAME(product)(m, m, NAME(SUBTRACT), room->lower, before, room->pivot_block);
     NAME(add_size)(m, room->pivot_block, room->size);
   }
   if (!NAME(invert)(m, room)) NAME(report)(pass, 0, strands, k, room->reason, failure);
-  NAME(load_row)(m * m, pass->matrix, pass->upper, strands, k, NAME(UPPER), room->other);
+  NAME(load_block)(m, pass, pass->upper, strands, k, NAME(UPPER), room->tile, room->other);
   NAME(product)(m, m, NAME(SET), room->inverse, room->other, W);
 }
 

@@ -7,11 +7,11 @@ KARST_INLINE karst_tridiagonal_strands NAME(pieces_in)(const karst_tridiagonal_p
 {
   karst_tridiagonal_strands strands = {.common = INT64_MAX};
   for (int l = 0; l < NAME(LANES); l++) {
-    const int64_t piece = group * NAME(LANES) + l;
+    const int64_t number = group * NAME(LANES) + l, piece = number < pieces->count ? number : pieces->count - 1;
     const int64_t origin = piece % pieces->of_system * pieces->length, rest = pass->rows - origin;
     const int64_t rows = rest < pieces->length ? rest : pieces->length - 1;
-    karst_tridiagonal_set_strand(&strands, l, pass->rows, piece / pieces->of_system, origin,
-                                 piece < pieces->count ? rows : 0);
+    karst_tridiagonal_set_strand(&strands, l, pass->rows, piece / pieces->of_system, origin, rows);
+    strands.lanes += number < pieces->count;
   }
   return strands;
 }

@@ -2,7 +2,7 @@
  *
  * A group of systems is solved at once, one in each lane of a vector register (lanes_template.h), so that a loop has no
  * branch and no sum across lanes whatever m is. Groups are shared by the threads. A group and its bits do not depend on
- * the number of threads. Lanes that are left in the last group have rows of the identity. Arrays of a group in work
+ * the number of threads. Lanes that are left over in the last group repeat its last system. Arrays of a group in work
  * space or among the factors have the scalars of its lanes side by side. */
 #ifndef KARST_CPU_TRIDIAGONAL_TRIDIAGONAL_CPU_H
 #define KARST_CPU_TRIDIAGONAL_TRIDIAGONAL_CPU_H
@@ -39,9 +39,10 @@ typedef struct karst_tridiagonal_strands {
   bool left[KARST_TRIDIAGONAL_LANES_MOST];      /* the first is coupled to the row before it */
   bool right[KARST_TRIDIAGONAL_LANES_MOST];     /* the last is coupled to the row behind it */
   int64_t common;                               /* rows that all lanes have; before the first is set INT64_MAX */
+  int lanes;                                    /* those that count; others repeat the last, and are not stored */
 } karst_tridiagonal_strands;
 
-/* Sets lane l to count rows of a system from row origin on; lanes without rows have count 0. */
+/* Sets lane l to count rows of a system from row origin on. */
 static inline void karst_tridiagonal_set_strand(karst_tridiagonal_strands *strands, int l, int64_t n, int64_t system,
                                                 int64_t origin, int64_t count)
 {
