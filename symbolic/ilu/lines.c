@@ -12,9 +12,9 @@ static const char what[] = "the lines of a grid";
 /* The links of each block row along the axis, and the lines by the block row that they begin with. */
 struct links {
   karst_index *diagonal, *lower, *upper; /* [rows] numbers of blocks; -1: none */
-  karst_index *first;                    /* [lines] the first block row of each line, */
-  karst_index *length;                   /* [lines] and its cells */
-  karst_index *order;                    /* [lines] the lines by colour and descending length */
+  karst_index *left;                     /* [rows] the cells from each block row to the end of its line */
+  karst_index *first;                    /* [lines] the first block row of each line */
+  karst_index *order;                    /* [lines] the same by colour and descending length */
 };
 
 karst_status karst_line_grid_create(karst_context *context, const karst_matrix *A, karst_line_grid *grid)
@@ -65,19 +65,21 @@ static void link_rows(karst_context *context, const karst_matrix *A, const karst
   karst_end(context, &piece);
 }
 
-/* Lists the lines in the order of their first cells, so that lines side by side have neighbouring cells. */
+/* Lists the lines in the order of their first cells, so that lines side by side have neighbouring cells. Cells come
+ * before those ahead of them: a pass from the last cell counts what is left of each line, without a walk along it. */
 static void list_lines(const karst_matrix *A, const karst_line_grid *grid, const struct links *links,
                        karst_lines *lines)
 {
   const karst_index cells = karst_grid_cells(grid->grid.size);
+  for (karst_index c = cells; c-- > 0;) {
+    const karst_index row = grid->row ? grid->row[c] : c;
+    if (row < 0) continue;
+    links->left[row] = links->upper[row] < 0 ? 1 : 1 + links->left[A->column[links->upper[row]]];
+    if (links->left[row] > lines->longest) lines->longest = links->left[row];
+  }
   for (karst_index c = 0; c < cells; c++) {
     const karst_index row = grid->row ? grid->row[c] : c;
-    karst_index length = 1;
-    if (row < 0 || links->lower[row] >= 0) continue;
-    for (karst_index i = row; links->upper[i] >= 0; i = A->column[links->upper[i]]) length++;
-    links->first[lines->lines] = row;
-    links->length[lines->lines++] = length;
-    if (length > lines->longest) lines->longest = length;
+    if (row >= 0 && links->lower[row] < 0) links->first[lines->lines++] = row;
   }
 }
 
@@ -102,9 +104,9 @@ static karst_status sort_lines(karst_context *context, const karst_line_grid *gr
   for (int pass = 0; pass < 2; pass++) {
     for (karst_index l = 0; l < lines->lines; l++) {
       const int colour = lines->colours > 1 ? colour_of(grid, links->first[l], lines->axis) : 0;
-      const int64_t key = (int64_t)colour * lines->longest + (lines->longest - links->length[l]);
+      const int64_t key = (int64_t)colour * lines->longest + (lines->longest - links->left[links->first[l]]);
       if (pass == 0) start[key]++, count[colour]++;
-      if (pass > 0) links->order[start[key]++] = l;
+      if (pass > 0) links->order[start[key]++] = links->first[l];
     }
     for (int64_t key = 0; key < keys && pass == 0; key++) {
       const karst_index here = start[key];
@@ -134,7 +136,7 @@ static karst_status cut_slices(karst_context *context, const struct links *links
     const karst_index end = line + count[colour];
     lines->first_slice[colour] = slice;
     for (; line<end; line = end - line> lines->width ? line + lines->width : end) {
-      lines->step[slice + 1] = lines->step[slice] + links->length[links->order[line]];
+      lines->step[slice + 1] = lines->step[slice] + links->left[links->order[line]];
       slice++;
     }
   }
@@ -143,27 +145,31 @@ static karst_status cut_slices(karst_context *context, const struct links *links
   return KARST_SUCCESS;
 }
 
-/* Fills the slots of a lane, and colours its block rows. */
-static void fill_lane(const karst_matrix *A, const struct links *links, karst_index slice, int lane, int colour,
-                      karst_index first, karst_lines *lines)
+/* Fills the slots of a slice, and colours its block rows. Step by step, because lines side by side have their blocks
+ * side by side. */
+static void fill_slice(const karst_matrix *A, const struct links *links, karst_index slice, int colour,
+                       const karst_index *first, karst_index count, karst_lines *lines)
 {
-  karst_index row = first;
-  for (karst_index k = lines->step[slice]; k < lines->step[slice + 1]; k++) {
-    const int64_t at = (int64_t)k * lines->width + lane;
-    lines->row[at] = row;
-    if (row < 0) continue;
-    lines->diagonal[at] = links->diagonal[row];
-    lines->lower[at] = links->lower[row];
-    lines->upper[at] = links->upper[row];
-    if (lines->colour) lines->colour[row] = (unsigned char)colour;
-    row = links->upper[row] < 0 ? -1 : A->column[links->upper[row]];
-  }
+  const int width = lines->width;
+  karst_index row[width];
+  for (int lane = 0; lane < width; lane++) row[lane] = lane < count ? first[lane] : -1;
+  for (karst_index k = lines->step[slice]; k < lines->step[slice + 1]; k++)
+    for (int lane = 0; lane < width; lane++) {
+      const int64_t at = (int64_t)k * width + lane;
+      const karst_index i = row[lane];
+      lines->row[at] = i;
+      if (i < 0) continue;
+      lines->diagonal[at] = links->diagonal[i];
+      lines->lower[at] = links->lower[i];
+      lines->upper[at] = links->upper[i];
+      if (lines->colour) lines->colour[i] = (unsigned char)colour;
+      row[lane] = links->upper[i] < 0 ? -1 : A->column[links->upper[i]];
+    }
 }
 
 static karst_status fill_slots(karst_context *context, const karst_matrix *A, const struct links *links,
                                const karst_index count[KARST_LINE_COLOURS], karst_lines *lines)
 {
-  karst_index line = 0, slice = 0;
   karst_status status = karst_allocate(context, &lines->row, lines->slots, sizeof *lines->row, what);
   if (!status) status = karst_allocate(context, &lines->diagonal, lines->slots, sizeof *lines->diagonal, what);
   if (!status) status = karst_allocate(context, &lines->lower, lines->slots, sizeof *lines->lower, what);
@@ -171,14 +177,19 @@ static karst_status fill_slots(karst_context *context, const karst_matrix *A, co
   if (!status && lines->colours > 1)
     status = karst_allocate(context, &lines->colour, lines->rows, sizeof *lines->colour, what);
   if (status) return status;
-  for (int colour = 0; colour < lines->colours; colour++) {
-    const karst_index end = line + count[colour];
-    for (; line < end; slice++)
-      for (int lane = 0; lane < lines->width; lane++) {
-        const karst_index first = line < end ? links->first[links->order[line++]] : -1;
-        fill_lane(A, links, slice, lane, colour, first, lines);
-      }
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, lines->slots);
+#pragma omp parallel num_threads(piece.threads)
+  {
+    const karst_part part = karst_part_begin(&piece, lines->slices);
+    for (karst_index slice = part.first; slice < part.last; slice++) {
+      const int colour = slice >= lines->first_slice[1];
+      const karst_index before = (slice - lines->first_slice[colour]) * lines->width;
+      fill_slice(A, links, slice, colour, links->order + (colour > 0 ? count[0] : 0) + before, count[colour] - before,
+                 lines);
+    }
+    karst_part_end(&piece, &part);
   }
+  karst_end(context, &piece);
   return KARST_SUCCESS;
 }
 
@@ -189,7 +200,7 @@ static karst_status make_links(karst_context *context, karst_index rows, struct 
   if (!status) status = karst_allocate(context, &links->lower, rows, sizeof *links->lower, what);
   if (!status) status = karst_allocate(context, &links->upper, rows, sizeof *links->upper, what);
   if (!status) status = karst_allocate(context, &links->first, rows, sizeof *links->first, what);
-  if (!status) status = karst_allocate(context, &links->length, rows, sizeof *links->length, what);
+  if (!status) status = karst_allocate(context, &links->left, rows, sizeof *links->left, what);
   return status ? status : karst_allocate(context, &links->order, rows, sizeof *links->order, what);
 }
 
@@ -199,7 +210,7 @@ static void release_links(karst_context *context, const struct links *links)
   karst_release(context, links->lower);
   karst_release(context, links->upper);
   karst_release(context, links->first);
-  karst_release(context, links->length);
+  karst_release(context, links->left);
   karst_release(context, links->order);
 }
 
