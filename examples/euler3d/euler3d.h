@@ -39,6 +39,7 @@ struct task {
   double free_stream[COMPONENTS], k2, k4, cfl, smoothing, phi;
   double dt, stage;      /* the global time step, or 0 for local ones; the part of it that a stage takes */
   int axis, side, nodal; /* nodal: time steps and fluxes are those of quantities at nodes, in start */
+  bool structures;       /* layout of an implicit sweep: AOS; else SOA */
   int single, previous;  /* blocks of an implicit sweep are float; the axis of the previous sweep, or -1 */
   enum term term;
   int64_t begin, rows;        /* the first row in the arrays that follow, and their rows; solution has all */

@@ -257,16 +257,23 @@ EACH void jacobian(const double *w, const double *s, int wall, double *A)
   }
 }
 
-EACH void store(const struct task *t, void *array, int64_t at, double value)
+/* Element e of a row in an array of rows with entries elements each, in the layout that Karst calls AOS or SOA. */
+EACH int64_t element(const struct task *t, int64_t rows, int entries, int e, int64_t row)
 {
-  if (t->single)
-    ((float *)array)[at] = (float)value;
-  else
-    ((double *)array)[at] = value;
+  return t->structures ? row * entries + e : e * rows + row;
 }
-EACH double fetch(const struct task *t, int64_t at)
+EACH void store(const struct task *t, int array, int entries, int e, int64_t row, double value)
 {
-  return t->single ? ((const float *)t->solution)[at] : ((const double *)t->solution)[at];
+  const int64_t to = element(t, t->rows, entries, e, row);
+  if (t->single)
+    ((float *)t->matrix[array])[to] = (float)value;
+  else
+    ((double *)t->matrix[array])[to] = value;
+}
+EACH double fetch(const struct task *t, int c, int64_t row)
+{
+  const int64_t from = element(t, t->b.cells, COMPONENTS, c, row);
+  return t->single ? ((const float *)t->solution)[from] : ((const double *)t->solution)[from];
 }
 
 /* A row of blocks of equation (8): I + h d/dxi (A - smoothing l d/dxi), h = dt / (1 + phi) / V, and its right-hand
@@ -293,13 +300,14 @@ KERNEL(sweep_blocks)
     for (int e = 0; e < SQUARE; e++) {
       const double smooth = e % (COMPONENTS + 1) ? 0 : radius;
       D[e] += part * A[e] + smooth;
-      store(t, t->matrix[2 * side], e * t->rows + row, wall ? 0 : part * A[e] - smooth);
+      store(t, 2 * side, SQUARE, e, row, wall ? 0 : part * A[e] - smooth);
     }
   }
-  for (int e = 0; e < SQUARE; e++) store(t, t->matrix[1], e * t->rows + row, D[e]);
-  for (int64_t c = 0, to = middle; c < COMPONENTS; c++, to += b->size) {
+  for (int e = 0; e < SQUARE; e++) store(t, 1, SQUARE, e, row, D[e]);
+  for (int c = 0; c < COMPONENTS; c++) {
+    const int64_t to = middle + c * b->size;
     const double first = t->previous < 0 ? kept * b->change[to] - h * b->residual[to] : 0;
-    store(t, t->matrix[3], c * t->rows + row, t->previous < 0 ? first : fetch(t, c * b->cells + from));
+    store(t, 3, COMPONENTS, c, row, t->previous < 0 ? first : fetch(t, c, from));
   }
 }
 
@@ -307,8 +315,9 @@ KERNEL(sweep_blocks)
 KERNEL(add_change)
 {
   const int64_t row = row_number(b, t->previous, at);
-  for (int64_t c = 0, to = a; c < COMPONENTS; c++, to += b->size) {
-    b->change[to] = fetch(t, c * b->cells + row);
+  for (int c = 0; c < COMPONENTS; c++) {
+    const int64_t to = a + c * b->size;
+    b->change[to] = fetch(t, c, row);
     b->u[to] = b->start[to] + b->change[to];
   }
 }
