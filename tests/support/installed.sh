@@ -244,13 +244,14 @@ names_the_width()
   esac
 }
 
-# The simulator by its own Makefile, which asks pkg-config alone.
-simulates()
+# runs NAME ARGUMENT...: an example with a folder, by its own Makefile, which asks pkg-config alone.
+runs()
 {
-  example=$srcdir/examples/twophase
-  mkdir -p "$scratch/twophase" && cp "$example"/*.[ch] "$example/Makefile" "$scratch/twophase" &&
-    (cd "$scratch/twophase" && MAKEFLAGS='' ${MAKE:-make} CC="$CC" CFLAGS="$CFLAGS" LDFLAGS="-Wl,-rpath,$libdir" &&
-      ./twophase --days 100)
+  example=$1
+  shift
+  mkdir -p "$scratch/$example" && cp "$srcdir/examples/$example"/*.[ch] "$srcdir/examples/$example/Makefile" \
+    "$scratch/$example" && (cd "$scratch/$example" && MAKEFLAGS='' ${MAKE:-make} CC="$CC" CFLAGS="$CFLAGS" OPENMP='' \
+      LDFLAGS="-Wl,-rpath,$libdir" && "./$example" "$@")
 }
 
 one_header()
@@ -263,7 +264,8 @@ if [ -e "$libdir/libkarst.so" ]; then
   for example in cpr first_steps tridiagonal wells; do
     check "$example, compiled with pkg-config, runs" with_shared_library $example
   done
-  check "the simulator is built through pkg-config and runs" simulates
+  check "the simulator is built through pkg-config and runs" runs twophase --days 100
+  check "so is the flow solver" runs euler3d --scheme implicit --steps 5
   check "a program for indices of the other width does not link" \
     refuses_the_other_width -L"$libdir" -lkarst -Wl,-rpath,"$libdir"
 else
