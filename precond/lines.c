@@ -142,6 +142,7 @@ const struct karst_precond_ops karst_precond_lines = {
         "as it was. Wells beside the matrix are not part of M.",
     .needs_diagonal = true,
     .needs_grid = true,
+    .automatic = KARST_AUTO_LEVEL_0,
     .options = rows,
     .settings = sizeof(struct settings),
     .analyse = analyse,

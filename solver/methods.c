@@ -1,8 +1,8 @@
 /* methods.c - the lists of preconditioners and of Krylov drivers. A new one adds its name to both places. */
 #include "solver/methods.h"
 
-extern const struct karst_precond_ops karst_precond_none, karst_precond_parilu, karst_precond_paric,
-    karst_precond_lines, karst_precond_adi, karst_precond_two_stage;
+extern const struct karst_precond_ops karst_precond_none, karst_precond_parilu, karst_precond_paric, karst_precond_adi,
+    karst_precond_two_stage;
 
 const struct karst_precond_ops *const karst_precond_table[] = {
     &karst_precond_none,  &karst_precond_jacobi,    &karst_precond_iluk,  &karst_precond_dilu, &karst_precond_parilu,

@@ -9,7 +9,8 @@
 
 /* Set-up replaces auto by one of the others (auto.h). */
 extern const struct karst_precond_ops karst_precond_auto, karst_precond_jacobi, karst_precond_dilu,
-    karst_precond_fgbilu, karst_precond_rrb, karst_precond_iluk, karst_precond_amg, karst_precond_cpr;
+    karst_precond_fgbilu, karst_precond_lines, karst_precond_rrb, karst_precond_iluk, karst_precond_amg,
+    karst_precond_cpr;
 extern const struct karst_krylov_ops *const karst_krylov_table[]; /* ends with NULL; karst_precond_table: precond.h */
 
 typedef enum karst_scale { KARST_SCALE_NONE, KARST_SCALE_DIAGONAL, KARST_SCALE_BLOCK } karst_scale;

@@ -125,14 +125,27 @@ static void test_device_rules(void)
     const char *precond;
     int level;
   } expected[] = {
-      {"poisson2d:63x63", 0, true, true, "rrb", -1},        {"unitsquare:63x63", 0, true, false, "rrb", -1},
-      {"jump2d:63x63", 0, true, true, "rrb", -1},           {"poisson2d:63x63", 0, false, true, "jacobi", -1},
-      {"poisson2d:63x63", 0, false, false, "iluk", 3},      {"jump2d:63x63", 0, false, true, "iluk", 3},
-      {"poisson3d:16x16x16", 0, true, false, "fgbilu", -1}, {"anisotropic:16x16x16", 0, false, true, "fgbilu", -1},
-      {"laplace27:16x16x16", 0, true, true, "jacobi", -1},  {"laplace27:16x16x16", 0, true, false, "jacobi", -1},
-      {"convdiff:16x16x16", 0, true, false, "fgbilu", -1},  {"blackoil:20x30x5", 0, false, true, "fgbilu", -1},
-      {"blackoil:20x30x1", 0, true, false, "fgbilu", -1},   {"ns3d:12x12x12", 6, true, false, "fgbilu", -1},
-      {"laplace27:16x16x16", 2, true, false, "iluk", 0},    {"poisson3d:16x1x1", 2, true, false, "iluk", 3},
+      {"poisson2d:63x63", 0, true, true, "rrb", -1},
+      {"unitsquare:63x63", 0, true, false, "rrb", -1},
+      {"jump2d:63x63", 0, true, true, "rrb", -1},
+      {"poisson2d:63x63", 0, false, true, "jacobi", -1},
+      {"poisson2d:63x63", 0, false, false, "iluk", 3},
+      {"jump2d:63x63", 0, false, true, "iluk", 3},
+      {"poisson3d:16x16x16", 0, true, false, "fgbilu", -1},
+      {"anisotropic:16x16x16", 0, false, true, "lines", -1},
+      {"laplace27:16x16x16", 0, true, true, "jacobi", -1},
+      {"laplace27:16x16x16", 0, true, false, "jacobi", -1},
+      {"convdiff:16x16x16", 0, true, false, "fgbilu", -1},
+      {"blackoil:20x30x5", 0, false, true, "fgbilu", -1},
+      {"blackoil:20x30x1", 0, true, false, "fgbilu", -1},
+      {"ns3d:12x12x12", 6, true, false, "fgbilu", -1},
+      {"anisotropic:9x8x7,epsx=1,epsy=8,epsz=1", 0, true, false, "lines", -1},
+      {"anisotropic:9x8x7,epsx=1,epsy=1,epsz=8", 0, true, true, "lines", -1},
+      {"anisotropic:9x8x7,epsx=1,epsy=1,epsz=7", 0, true, true, "fgbilu", -1},
+      {"anisotropic:9x8x7,epsx=9,epsy=9,epsz=1", 0, true, true, "fgbilu", -1},
+      {"anisotropic:2x2x40,epsx=1,epsy=9,epsz=1", 0, true, true, "lines", -1},
+      {"laplace27:16x16x16", 2, true, false, "iluk", 0},
+      {"poisson3d:16x1x1", 2, true, false, "iluk", 3},
   };
   karst_context *context = tap_context();
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
