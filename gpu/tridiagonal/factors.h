@@ -84,53 +84,83 @@ template <typename T, int M> struct karst_tri_row_lanes {
   }
 };
 
+/* Rows whose numbers are loaded at once, so that many loads are under way. */
+template <int M> constexpr int karst_tri_ahead() { return M <= 2 ? 8 : M <= 4 ? 4 : 2; }
+
+/* Loads a lane's row of a block. */
+template <typename T, int M>
+static __device__ __forceinline__ void karst_tri_row(T (&to)[M], const karst_tri_kept<T> &from, int64_t piece,
+                                                     int64_t i, int r)
+{
+  const T *at = from.at + piece * from.piece + i * from.row + r * from.element;
+#pragma unroll
+  for (int j = 0; j < M; j++) to[j] = __ldcs(at + j * M * from.element);
+}
+
 template <typename T, int M>
 __global__ void __launch_bounds__(128)
     karst_tri_substitute_lanes(karst_tri_substitution<T> s, karst_tri_cut cut, karst_tri_factors<T> of)
 {
   using K = karst_tri_row_lanes<T, M>;
+  constexpr int AHEAD = karst_tri_ahead<M>();
   K k(M, 0);
 #pragma unroll 1
   for (int64_t base = (int64_t)blockIdx.x * K::WORKERS; base < s.systems * cut.pieces;
        base += (int64_t)gridDim.x * K::WORKERS) {
     const karst_tri_walk<K> walk(k, cut, s.systems, s.rows, base);
-    const T *L = of.L.at + walk.index * of.L.piece, *D = of.D.at + walk.index * of.D.piece,
-            *W = of.W.at + walk.index * of.W.piece;
+    const int64_t step = s.solution.element;
+    T *const u = s.solution.at + walk.piece.row * s.solution.row + k.r * step;
+    const T *const f = s.right.at + walk.piece.row * s.right.row;
     k.mine = 0;
-    if (s.bounded && walk.piece.first > 0)
-      k.mine = s.solution.at[(walk.piece.row - 1) * s.solution.row + k.r * s.solution.element];
-#pragma unroll 2
-    for (int64_t i = 0; i < walk.steps; i++) {
-      const int64_t offset = walk.offset(i), g = walk.piece.row + offset;
-      T sum = 0, a[M];
+    if (s.bounded && walk.piece.first > 0) k.mine = u[-s.solution.row];
+#pragma unroll 1
+    for (int64_t start = 0; start < walk.steps; start += AHEAD) {
+      T sum[AHEAD], L[AHEAD][M];
 #pragma unroll
-      for (int j = 0; j < M; j++) {
-        const T d = walk.works(i) ? D[offset * of.D.row + (j * M + k.r) * of.D.element] : 0;
-        const T f = walk.works(i) ? s.right.at[g * s.right.row + j * s.right.element] : 0;
-        a[j] = walk.works(i) ? L[offset * of.L.row + (j * M + k.r) * of.L.element] : 0;
-        sum += d * f;
+      for (int n = 0; n < AHEAD; n++) {
+        const int64_t i = start + n < walk.steps ? start + n : walk.steps - 1, offset = walk.offset(i);
+        T D[M];
+        const bool there = walk.piece.count > 0;
+        sum[n] = 0;
+        if (there) {
+          karst_tri_row(D, of.D, walk.index, offset, k.r);
+          karst_tri_row(L[n], of.L, walk.index, offset, k.r);
+#pragma unroll
+          for (int j = 0; j < M; j++) sum[n] += D[j] * f[offset * s.right.row + j * s.right.element];
+        }
       }
-      sum = k.subtract_product(sum, a);
-      if (walk.works(i)) {
-        k.mine = sum;
-        s.solution.at[g * s.solution.row + k.r * s.solution.element] = sum;
+      __syncwarp(); /* all lanes have read f, which may be where they write */
+#pragma unroll
+      for (int n = 0; n < AHEAD; n++) {
+        const bool works = walk.works(start + n) && start + n < walk.steps;
+        const T next = k.subtract_product(sum[n], L[n]);
+        if (works) {
+          k.mine = next;
+          u[walk.offset(start + n) * s.solution.row] = next;
+        }
       }
-      __syncwarp();
     }
-    k.mine = 0;
-    if (s.bounded)
-      k.mine = s.solution.at[(walk.piece.row + walk.piece.count) * s.solution.row + k.r * s.solution.element];
-#pragma unroll 2
-    for (int64_t i = walk.steps - 1; i >= 0; i--) {
-      const int64_t offset = walk.offset(i), g = walk.piece.row + offset;
-      T sum = 0, a[M];
+    k.mine = s.bounded ? u[walk.piece.count * s.solution.row] : 0;
+#pragma unroll 1
+    for (int64_t start = 0; start < walk.steps; start += AHEAD) {
+      T sum[AHEAD], W[AHEAD][M];
 #pragma unroll
-      for (int j = 0; j < M; j++) a[j] = walk.works(i) ? W[offset * of.W.row + (j * M + k.r) * of.W.element] : 0;
-      if (walk.works(i)) sum = s.solution.at[g * s.solution.row + k.r * s.solution.element];
-      sum = k.subtract_product(sum, a);
-      if (walk.works(i)) {
-        k.mine = sum;
-        s.solution.at[g * s.solution.row + k.r * s.solution.element] = sum;
+      for (int n = 0; n < AHEAD; n++) {
+        const int64_t i = start + n < walk.steps ? walk.steps - 1 - start - n : 0, offset = walk.offset(i);
+        sum[n] = 0;
+        if (walk.piece.count > 0) {
+          karst_tri_row(W[n], of.W, walk.index, offset, k.r);
+          sum[n] = u[offset * s.solution.row];
+        }
+      }
+#pragma unroll
+      for (int n = 0; n < AHEAD; n++) {
+        const int64_t i = walk.steps - 1 - start - n;
+        const T next = k.subtract_product(sum[n], W[n]);
+        if (i >= 0 && walk.works(i)) {
+          k.mine = next;
+          u[walk.offset(i) * s.solution.row] = next;
+        }
       }
     }
   }

@@ -147,12 +147,13 @@ template <typename T> struct karst_tri_plan {
   int m, levels;
   bool cyclic; /* the last level is solved by cyclic reduction, else by a sweep */
   karst_tri_level<T> level[KARST_TRI_LEVELS];
-  karst_tri_layout layout; /* of cyclic reduction */
-  int64_t blocks;          /* thread blocks of a launch at most */
-  T *records, *scratch;    /* of thread blocks in global memory, for large blocks */
-  unsigned long long *failure;
-  bool has_factors; /* memory of factors was taken */
-  T *memory[2];     /* of solve and of factors */
+  karst_tri_layout layout;     /* of cyclic reduction */
+  int64_t blocks;              /* thread blocks of a launch at most */
+  T *records, *scratch;        /* of thread blocks in global memory, for large blocks */
+  unsigned long long *failure; /* of the last solve or factor; the next one is never read */
+  T *kept[3], *trial; /* copies of a, b and c instead of factors, if lanes solve the systems, and a vector; plan.cu */
+  bool has_factors;   /* memory of factors was taken */
+  T *memory[2];       /* of solve and of factors */
 };
 
 /* Launches. The last one copies entries scalars a row from rows of separators to rows of their own, or back. */
