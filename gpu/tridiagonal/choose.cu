@@ -58,11 +58,11 @@ template <typename T> int64_t most_rows(const karst_tri_request &request)
 /* How lanes share pieces of so many rows, if they fit into shared memory. */
 template <typename T> karst_tri_spread spread_lanes(const karst_tri_request &request, int64_t rows)
 {
-  enum { WARP = 32, THREADS = 128, MOST = 1024 };
+  enum { WARP = 32, THREADS = 128 };
   const int64_t lanes = (rows + KARST_TRI_LANE_ROWS - 1) / KARST_TRI_LANE_ROWS;
   const int64_t each = (KARST_TRI_LANE_ROWS * (3 * request.m * request.m + request.m)) | 1;
   const int64_t fit = request.shared / (each * (int64_t)sizeof(T));
-  if (request.m > KARST_TRI_LANES || lanes > MOST || lanes > fit || lanes == 0) return {};
+  if (request.m > KARST_TRI_LANES || lanes > karst_tri_lane_threads(request.m) || lanes > fit || lanes == 0) return {};
   if (lanes > WARP) {
     const int per = lanes < THREADS && 2 * lanes <= fit ? (int)(THREADS / lanes) : 1;
     return {(int)lanes, per, (int)((per * lanes + WARP - 1) / WARP * WARP), (int)(per * lanes)};

@@ -81,7 +81,8 @@ template <typename T, int M, int R, bool AOS> struct karst_tri_slots {
 };
 
 template <typename T, int M, int R, bool AOS, bool WARP>
-__global__ void karst_tri_lanes(karst_tri_systems<T> s, karst_tri_cut cut, karst_tri_spread spread)
+__global__ void __launch_bounds__(WARP ? 128 : karst_tri_lane_threads(M))
+    karst_tri_lanes(karst_tri_systems<T> s, karst_tri_cut cut, karst_tri_spread spread)
 {
   using K = karst_lane_worker<T, M>;
   using S = karst_tri_slots<T, M, R, AOS>;

@@ -113,6 +113,9 @@ struct karst_tri_spread {
   int lanes, per, threads, places;
 };
 
+/* Threads of a thread block in lanes.h at most: as many as have registers for blocks of size m. */
+constexpr int karst_tri_lane_threads(int m) { return m == 1 ? 768 : 256; }
+
 /* How teams of lanes share pieces (teams.h): pieces of a thread block, thread blocks at most, bytes of shared memory,
  * and scalars of a piece in global memory, 0 if shared memory suffices. */
 struct karst_tri_march_plan {
