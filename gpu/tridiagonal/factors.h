@@ -85,7 +85,7 @@ template <typename T, int M> struct karst_tri_row_lanes {
 };
 
 /* Rows whose numbers are loaded at once, so that many loads are under way. */
-template <int M> constexpr int karst_tri_ahead() { return M <= 2 ? 8 : M <= 4 ? 4 : 2; }
+template <int M> __host__ __device__ constexpr int karst_tri_ahead() { return M <= 2 ? 8 : M <= 4 ? 4 : 2; }
 
 /* Loads a lane's row of a block. */
 template <typename T, int M>
