@@ -23,6 +23,7 @@ enum { AHEAD = 128 };
 #define ROOM_OF_THREAD(m) struct NAME(room) room = NAME(room_in)(m, own->block, own->lane, own->pivot)
 
 #define REAL double
+#define SINGLE false
 #define EPSILON DBL_EPSILON
 #define LARGEST DBL_MAX
 #define INTEGER int64_t
@@ -32,6 +33,7 @@ enum { AHEAD = 128 };
 #include "cpu/tridiagonal/rows_template.h"
 #include TEMPLATE
 #undef REAL
+#undef SINGLE
 #undef EPSILON
 #undef LARGEST
 #undef INTEGER
@@ -39,6 +41,7 @@ enum { AHEAD = 128 };
 #undef NAME
 
 #define REAL float
+#define SINGLE true
 #define EPSILON FLT_EPSILON
 #define LARGEST FLT_MAX
 #define INTEGER int32_t
@@ -48,6 +51,7 @@ enum { AHEAD = 128 };
 #include "cpu/tridiagonal/rows_template.h"
 #include TEMPLATE
 #undef REAL
+#undef SINGLE
 #undef EPSILON
 #undef LARGEST
 #undef INTEGER

@@ -1,6 +1,6 @@
 /* lanes_template.h - operations on the blocks of several systems at once, one system a lane of a vector register. It is
- * included with REAL the type of the scalars, EPSILON and LARGEST its constants, INTEGER an integer of its size, MAGNITUDE
- * the largest of these, and NAME(x) the name of a function for it.
+ * included with REAL the type of the scalars, SINGLE whether it is float, EPSILON and LARGEST its constants, INTEGER an
+ * integer of its size, MAGNITUDE the largest of these, and NAME(x) the name of a function for it.
  *
  * An array of lanes has element i of the block of system l at [i][l], blocks column by column. Functions are inline
  * functions of m, which the instances for small m unroll. */
@@ -265,8 +265,8 @@ KARST_RARE karst_reason NAME(invert_lane)(int m, int l, const WIDE *a, const WID
     block[mm + i] = (double)size[i][l];
     block[2 * mm + i] = 0;
   }
-  const karst_reason reason = karst_tridiagonal_invert(m, sizeof(REAL) == sizeof(float), block, block + mm,
-                                                       block + 2 * mm, block + 3 * mm, pivot);
+  const karst_reason reason =
+      karst_tridiagonal_invert(m, SINGLE, block, block + mm, block + 2 * mm, block + 3 * mm, pivot);
   for (int64_t i = 0; i < mm; i++) inverse[i][l] = reason == KARST_SOUND ? (REAL)block[2 * mm + i] : 0;
   return reason;
 }
