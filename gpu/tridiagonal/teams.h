@@ -113,9 +113,9 @@ __global__ void __launch_bounds__(KARST_TRI_TEAM_THREADS)
     const karst_tri_piece &of = march.of;
     const bool mine = there && of.count > 0;
     bool failed = false;
-    const auto judge = [&](karst_reason reason, bool works, int64_t at) {
+    const auto judge = [&](karst_reason reason, bool works, int step, int64_t at) {
       if (reason == KARST_SOUND || !works) return;
-      if (!failed && lane == 0) karst_tri_record(s, of.system, of.first + at, 0, reason);
+      if (!failed && lane == 0) karst_tri_record(s, of.system, of.first + at, step, reason);
       failed = true;
     };
     const auto begin_size = [&](int64_t at) {
@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(KARST_TRI_TEAM_THREADS)
       begin_size(at);
       k.subtract(D, A, X);
       K::add_size(size, D);
-      judge(k.template solve<false>(D, size, C, none, newX), works, at);
+      judge(k.template solve<false>(D, size, C, none, newX), works, 0, at);
       K::keep(works, X, newX);
       if (works)
 #pragma unroll
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(KARST_TRI_TEAM_THREADS)
       k.subtract(D, A, X);
       K::add_size(size, D);
       K::zero(C);
-      judge(k.template solve<false>(D, size, C, none, newX), mine, march.middle);
+      judge(k.template solve<false>(D, size, C, none, newX), mine, 1, march.middle);
       if (mine && lane == M)
 #pragma unroll
         for (int r = 0; r < M; r++) kept[march.middle * KEPT + r * (M + 1) + M] = newX.at[r];

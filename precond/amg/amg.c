@@ -109,8 +109,9 @@ static void warn_of_rest(const karst_precond *p, const struct state *state)
 /* Makes the lines of level 0, without factors. */
 static karst_status make_lines(const karst_precond *p, struct state *state)
 {
-  karst_status status = KARST_SUCCESS;
-  if (!karst_amg_has_lines(&state->settings)) return status;
+  if (!karst_amg_has_lines(&state->settings)) return KARST_SUCCESS;
+  karst_status status = karst_matrix_fetch_pattern(p->A);
+  if (status) return status;
   if (state->settings.smoother == KARST_AMG_BY_ADI)
     status = karst_line_axes_make_all(p->context, p->A, "amg-smoother adi", &state->axes);
   else
@@ -286,8 +287,8 @@ static const karst_option amg_rows[] = {
      "smoother of amg; auto: jacobi for aggregation, else l1-jacobi",
      "l1-jacobi divides by the sum of the absolute values of the row, and cannot diverge on a symmetric positive "
      "definite matrix. jacobi divides by a_ii. chebyshev iterates with l1-jacobi, to the order amg-order. lines and "
-     "adi "
-     "are the preconditioners of those names on the finest level, along line-direction, with l1-jacobi on the others. "
+     "adi are the preconditioners of those names on the finest level, along line-direction, with l1-jacobi on the "
+     "others. "
      "They need the grid of the matrix, given or found; adi is not symmetric."},
     {"amg-sweeps", KARST_OPTION_INTEGER, false, FIELD(sweeps), NULL, 1, "1",
      "sweeps of the smoother before and after the coarser levels",

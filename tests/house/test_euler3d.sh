@@ -87,7 +87,7 @@ fi
 
 # The last lines of a run, with residuals, masses and errors of four digits.
 gpu="a GPU has the flow of the CPU, with all ways of transfer"
-ends() { run --case bump --size 24x8x3 --steps 20 "$@" && grep -E '^ *20|^entropy' "$scratch/output" | sed 's/[^ ]* *$//'; }
+ends() { run --case bump --size 24x8x3 --steps 20 "$@" && grep -E '^ +20 |^entropy' "$scratch/output" | sed 's/[^ ]* *$//'; }
 if [ "$(variable NVCC)" ] && "$builddir/tools/solve" poisson2d:9x9 --device cuda --quiet >/dev/null 2>&1; then
   ends >"$scratch/explicit" && ends --scheme implicit >"$scratch/implicit"
   report "$gpu" "$(ends --device cuda | diff "$scratch/explicit" - 2>&1
