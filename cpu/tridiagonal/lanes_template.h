@@ -48,8 +48,10 @@ KARST_INLINE struct NAME(room) NAME(room_in)(int m, WIDE *memory, double *block,
 static inline void NAME(load)(int entries, karst_tridiagonal_steps steps, const REAL *from, const int64_t *row,
                               WIDE *to)
 {
+  const WIDE zero = {0};
+  for (int e = 0; e < entries; e++) to[e] = zero;
   for (int l = 0; l < NAME(LANES); l++)
-    for (int e = 0; e < entries; e++) to[e][l] = row[l] < 0 ? 0 : from[row[l] * steps.row + e * steps.element];
+    for (int e = 0; e < entries && row[l] >= 0; e++) to[e][l] = from[row[l] * steps.row + e * steps.element];
 }
 
 /* Stores a row for the lanes whose row is not -1. */
