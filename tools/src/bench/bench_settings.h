@@ -88,7 +88,7 @@ void bench_settings_free(bench_settings *settings);
 int bench_ways_parse(karst_context *context, const char *list, bool optional, bench_settings *settings);
 /* Makes the options of the reference solves of --errors, if it is given. */
 int bench_reference_parse(karst_context *context, bench_settings *settings);
-/* The options of bench itself. */
+/* The options of bench itself (bench_options.c). */
 extern const struct tool_option bench_options[];
 /* Sets an option of Karst for what is timed; bench's own options and those that bench fixes are refused. */
 int bench_option_set(karst_context *context, karst_options *options, const char *name, const char *value);

@@ -8,13 +8,6 @@
 
 static const char *const precision_name[2] = {"double", "float"};
 
-double batch_bytes(const batch_item *item, bool single, enum batch_time time)
-{
-  const double m = item->block, rows = (double)item->systems * (double)item->rows;
-  const double scalars = time == BATCH_FACTORED ? 3 * m * m + 4 * m : 3 * m * m + 2 * m;
-  return rows * scalars * (double)(single ? sizeof(float) : sizeof(double));
-}
-
 /* The items with the m of item first, which begin at first: whether item i is one. */
 static bool is_beside(const bench_batches *batches, int first, int i)
 {

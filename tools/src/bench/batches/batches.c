@@ -76,8 +76,6 @@ static int measure_item(bench_batches *batches, int single, int i)
   return exit_status;
 }
 
-bool batch_is_measured(const batch_figure *figure) { return !isnan(figure->seconds[BATCH_SOLVE]); }
-
 static int measure_all(bench_batches *batches)
 {
   int exit_status = TOOL_GO_ON, measured = 0;

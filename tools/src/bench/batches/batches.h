@@ -102,16 +102,19 @@ double batch_discretization(const batch_item *item);
  */
 int batch_measure(bench_batches *batches, int single, int item, const batch_data *data);
 
-/* ---- the reports ---- */
+/* ---- what a figure says (batch_figure.c) ---- */
 
 /* Whether a program was measured for an item. */
 bool batch_is_measured(const batch_figure *figure);
-void bench_batches_report_table(const bench_batches *batches);
-void bench_batches_report_rates(const bench_batches *batches);
-void bench_batches_report_json(const bench_batches *batches);
 /* Bytes that a solve moves at least: inputs once and the solution once; or with kept factors each factor and vector in
  * each of its two passes. */
 double batch_bytes(const batch_item *item, bool single, enum batch_time time);
+
+/* ---- the reports ---- */
+
+void bench_batches_report_table(const bench_batches *batches);
+void bench_batches_report_rates(const bench_batches *batches);
+void bench_batches_report_json(const bench_batches *batches);
 /* Draws times over n, a panel for each m. Returns TOOL_GO_ON or the exit status of a reported error. */
 int bench_batches_plot(const bench_batches *batches, const char *path);
 
