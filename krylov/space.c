@@ -88,6 +88,10 @@ karst_status karst_krylov_create(const struct karst_krylov_ops *ops, const karst
     return karst_fail(context, KARST_ERROR_OPTION,
                       "%s needs a preconditioner that is the same in each apply, but %s varies: use fgmres", ops->name,
                       M->ops->name);
+  if (M->unsymmetric && ops->symmetric)
+    return karst_fail(context, KARST_ERROR_OPTION,
+                      "%s needs a symmetric preconditioner, and %s%s%s is not: use bicgstab or fgmres", ops->name,
+                      M->ops->name, M->unsymmetric[0] ? " with " : "", M->unsymmetric);
   karst_status status = karst_allocate_zero(context, krylov, 1, sizeof **krylov, "a Krylov driver");
   if (status) return status;
   karst_krylov *k = *krylov;

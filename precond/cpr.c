@@ -370,7 +370,7 @@ const struct karst_precond_ops karst_precond_cpr = {
     .details =
         "For systems of flow in porous media at the time steps of simulators, where ILU alone takes hundreds of "
         "iterations. first is the pressure solve, on a matrix of one unknown a cell, and second the other stage. It "
-        "is not symmetric, so it does not suit cg.",
+        "is not symmetric, so cg refuses it.",
     .needs_diagonal = true,
     .sums_equations = true,
     .unsymmetric = true,

@@ -12,8 +12,9 @@ static const char *direction_name(size_t i)
 
 const karst_option karst_line_direction_rows[] = {
     {"line-direction", KARST_OPTION_NAME, false, 0, direction_name, 0, "auto",
-     "axis of the grid that lines, and amg with the smoother lines, follow",
-     "auto takes the axis along which the first values couple most strongly, and keeps it for later values; "
+     "axis of the grid that lines, and amg with the smoother lines, follow; auto: that of the strongest couplings",
+     "x is the axis along which the number of a cell grows by one, and z is that of the layers. auto takes the axis "
+     "along which the first values couple most strongly, and keeps it for later values; "
      "line_direction_used in the report names it."},
     {0},
 };

@@ -60,7 +60,7 @@ static karst_status setup(karst_precond *p)
   if (status) return status;
   p->data = state;
   p->due = settings->direction == KARST_LINES_AUTO;
-  p->unsymmetric = settings->order == ORDER_ZEBRA;
+  if (settings->order == ORDER_ZEBRA) p->unsymmetric = "line-order zebra";
   if (p->due) return KARST_SUCCESS;
   status = karst_line_solves_plan(p->context, p->analysis->data, &state->solves);
   if (!status) karst_line_solves_count(p, &state->solves);
@@ -120,10 +120,10 @@ static const char *order_name(size_t i)
 
 static const karst_option order_rows[] = {
     {"line-order", KARST_OPTION_NAME, false, offsetof(struct settings, order), order_name, 0, "jacobi",
-     "how lines see each other",
-     "jacobi solves all lines at once; it is symmetric for a symmetric matrix. zebra solves every second line, as red "
-     "and black squares alternate, and then the others with the residual: fewer iterations, each with half a product "
-     "with the matrix more. zebra is not symmetric, so it does not suit cg."},
+     "when each line is solved; jacobi: all at once; zebra: every second line first",
+     "jacobi is symmetric for a symmetric matrix. zebra solves the lines of one colour, as red and black squares "
+     "alternate, and those of the other for the residual that is left: fewer iterations, each with half a product with "
+     "the matrix more. zebra is not symmetric, so cg refuses it."},
     {0},
 };
 

@@ -110,7 +110,7 @@ const struct karst_precond_ops karst_precond_two_stage = {
     .help = "two preconditioners, the second for the residual that the first has left",
     .details =
         "z = M1^-1 r, then z = z + M2^-1 (r - A z), where M1 and M2 are the options first and second. Both work on "
-        "the whole matrix; cpr makes a matrix of the pressures. It is not symmetric, so it does not suit cg.",
+        "the whole matrix; cpr makes a matrix of the pressures. It is not symmetric, so cg refuses it.",
     .unsymmetric = true,
     .options = rows,
     .settings = sizeof(struct settings),

@@ -159,7 +159,6 @@ static karst_status make_system(karst_solver *solver, const karst_matrix *A, con
 {
   karst_context *context = solver->context;
   const struct karst_precond_ops *precond = karst_precond_at(context, (size_t)solver->chosen.precond);
-  const struct karst_krylov_ops *krylov = karst_krylov_table[solver->chosen.solver];
   karst_ordering_choice ordering = {.ops = karst_ordering_table[solver->chosen.ordering],
                                     .settings = solver->chosen.of_ordering};
   const karst_scale scale = (karst_scale)solver->chosen.scale;
@@ -187,10 +186,6 @@ static karst_status make_system(karst_solver *solver, const karst_matrix *A, con
   const karst_matrix *matrix = solver->apart ? solver->apart : solver->system.matrix;
   status = karst_precond_prepare_with(precond, solver->options, matrix, solver->wells ? &solver->system.wells : NULL,
                                       analysed, &solver->precond);
-  if (!status && solver->precond->unsymmetric && krylov->symmetric)
-    karst_notify(context, KARST_MESSAGE_WARNING,
-                 "%s needs a symmetric preconditioner, and %s is not: use bicgstab or fgmres", krylov->name,
-                 precond->name);
   return status;
 }
 

@@ -176,7 +176,7 @@ struct karst_krylov {
 
 /* Makes a driver with settings from the options, and work space for systems of A's size. A is copied, and may be
  * replaced between solves by one of the same size. limits must outlive the driver. KARST_ERROR_OPTION if M varies and
- * the driver is not flexible. */
+ * the driver is not flexible, or if M is not symmetric and the driver needs that. */
 karst_status karst_krylov_create(const struct karst_krylov_ops *ops, const karst_options *options,
                                  const karst_krylov_limits *limits, const karst_operator *A, const karst_precond *M,
                                  karst_krylov **krylov);

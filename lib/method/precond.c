@@ -156,7 +156,7 @@ karst_status karst_precond_prepare_with(const struct karst_precond_ops *ops, con
   p->block_row = -1;
   p->generation = -1;
   p->due = ops->choose != NULL;
-  p->unsymmetric = ops->unsymmetric;
+  p->unsymmetric = ops->unsymmetric ? "" : NULL;
   p->analysis = karst_precond_analysis_hold(analysis);
   karst_count_object(p->context, 1);
   status = karst_settings_create(p->context, options, ops->options, ops->settings, &p->settings);

@@ -63,7 +63,7 @@ struct karst_precond_ops {
   bool needs_faces;    /* most couplings of that grid must join cells with a common face; see karst_grid_check_faces */
   bool sums_equations; /* it combines the caller's equations, so scaled ones are refused */
   bool for_symmetric;  /* warns of values that are not symmetric; the method itself checks the pattern */
-  bool unsymmetric;    /* M^-1 is not symmetric even if A is, with any options */
+  bool unsymmetric;    /* M^-1 is not symmetric even if A is, with any options: drivers that need that refuse it */
   const karst_option *const *options; /* lists of rows, NULL after the last; or NULL */
   size_t settings;                    /* bytes that the rows fill */
   karst_order_use order;
@@ -129,10 +129,10 @@ struct karst_precond {
   bool due;                      /* the next update runs choose first */
   void *data;                    /* the method's own */
   bool varies;                   /* set by setup: M^-1 is not the same linear operator in each apply */
-  bool unsymmetric;      /* M^-1 is not symmetric even if A is: set-up warns of it with a driver that needs that.
-                                  * That of ops, unless setup sets it */
-  bool calls_registered; /* set by setup: an apply calls a registered method, which may wait or fail */
-  karst_reason reason;   /* after update KARST_SOUND, _SINGULAR_BLOCK, _NOT_FINITE, _INDEFINITE_PRECOND, or
+  const char *unsymmetric; /* NULL: M^-1 is symmetric if A is. Else the option that is the cause, which setup sets,
+                            * or "" if ops->unsymmetric is set */
+  bool calls_registered;   /* set by setup: an apply calls a registered method, which may wait or fail */
+  karst_reason reason;     /* after update KARST_SOUND, _SINGULAR_BLOCK, _NOT_FINITE, _INDEFINITE_PRECOND, or
                                   * _OUT_OF_RANGE: float cannot hold the factors of block_row */
   karst_index block_row;
   char explanation[160];              /* what update adds about its reason, such as a node of the grid; "" if nothing */

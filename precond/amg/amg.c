@@ -71,7 +71,7 @@ static karst_status setup(karst_precond *p)
   state->settings = resolve(p->settings);
   state->rebuilds = -1;
   p->data = state;
-  p->unsymmetric = state->settings.smoother == KARST_AMG_BY_ADI;
+  if (state->settings.smoother == KARST_AMG_BY_ADI) p->unsymmetric = "amg-smoother adi";
   return KARST_SUCCESS;
 }
 
@@ -289,7 +289,7 @@ static const karst_option amg_rows[] = {
      "definite matrix. jacobi divides by a_ii. chebyshev iterates with l1-jacobi, to the order amg-order. lines and "
      "adi are the preconditioners of those names on the finest level, along line-direction, with l1-jacobi on the "
      "others. "
-     "They need the grid of the matrix, given or found; adi is not symmetric."},
+     "They need the grid of the matrix, given or found; adi is not symmetric, so cg refuses amg with it."},
     {"amg-sweeps", KARST_OPTION_INTEGER, false, FIELD(sweeps), NULL, 1, "1",
      "sweeps of the smoother before and after the coarser levels",
      "With two, a cycle takes four products with the matrix of each level, and with one, two. At most 100."},
@@ -321,7 +321,7 @@ const struct karst_precond_ops karst_precond_amg = {
     .help = "algebraic multigrid, for one unknown a cell: elliptic equations such as those of pressures",
     .details = "Its iterations hardly grow with the number of cells. Levels are chosen from the first values and kept "
                "for later ones; see amg-rebuild. It is the same linear operator in each iteration, and symmetric for "
-               "a symmetric matrix, so every Krylov method can use it.",
+               "a symmetric matrix, so every Krylov method can use it, but for cg with the smoother adi.",
     .needs_diagonal = true,
     .options = rows,
     .settings = sizeof(karst_amg_settings),

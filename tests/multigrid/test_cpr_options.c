@@ -1,6 +1,6 @@
 /* amg and cpr refuse what they cannot do with one sentence: options out of range, blocks for amg, a pressure that a
  * cell does not have, weights that the program did not give, a diagonal block that is missing, and stages that need
- * more. Set-up warns of cg with cpr. */
+ * more. */
 #include "tests/support/multigrid.h"
 #include "tests/support/refusal.h"
 
@@ -116,31 +116,8 @@ static void taken_away(karst_context *context)
   problem_end(&p, solver);
 }
 
-/* Preconditioners with stages are not symmetric, and cg needs one that is. */
-static void symmetry(karst_context *context)
-{
-  static const char *const cases[][3] = {
-      {"cpr", "cg", "y"}, {"two-stage", "cg", "y"}, {"amg", "cg", ""}, {"cpr", "bicgstab", ""}, {"iluk", "cg", ""}};
-  karst_matrix *A = matrix_from(context, "poisson3d:5x5x5", 1);
-  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-    struct warnings warnings = {0};
-    karst_solver *solver = solver_from(context, PAIRS("precond", cases[c][0], "solver", cases[c][1]));
-    karst_context_set_message(context, keep_warning, &warnings);
-    tap_need(context, karst_solver_setup(solver, A), "set-up");
-    tap_need(context, karst_solver_update(solver), "update");
-    karst_context_set_message(context, NULL, NULL);
-    const bool warned =
-        strstr(warnings.text, "cg needs a symmetric preconditioner") && strstr(warnings.text, cases[c][0]);
-    tap_ok(cases[c][2][0] ? warned && warnings.count == 1 : warnings.count == 0, "%s with %s: %s", cases[c][0],
-           cases[c][1], warnings.count > 0 ? warnings.text : "no warning");
-    karst_solver_destroy(solver);
-  }
-  karst_matrix_destroy(A);
-}
-
 int main(void)
 {
-  tap_each_device(symmetry, "a method that is not symmetric");
   tap_each_device(ranges, "ranges");
   tap_each_device(values, "values");
   tap_each_device(missing, "missing weights and blocks");

@@ -207,35 +207,6 @@ static void as_stages(karst_context *context)
   problem_end(&p, solver);
 }
 
-static int warnings;
-
-static void count_warnings(void *user, karst_message_kind kind, const char *text)
-{
-  (void)user;
-  warnings += kind == KARST_MESSAGE_WARNING && strstr(text, "cg needs a symmetric preconditioner") != NULL;
-}
-
-/* M of lines is symmetric for a symmetric matrix in the order jacobi alone. */
-static void symmetry(karst_context *context)
-{
-  if (lacks_kernels(context, "symmetry")) return;
-  struct problem p = problem_from(context, "poisson3d:7x6x5", 1, 3);
-  karst_context_set_message(context, count_warnings, NULL);
-  for (int m = 0; m < METHODS; m++) {
-    karst_solver *solver = solver_from(context, PAIRS("solver", "cg", "precond", methods[m][0], "line-direction",
-                                                      methods[m][1], "line-order", methods[m][2]));
-    warnings = 0;
-    tap_need(context, karst_solver_setup(solver, p.A), "setup");
-    const bool symmetric = m == 0 || m == 2;
-    tap_ok(warnings == !symmetric, "cg %s with %s, %s", symmetric ? "goes" : "warns", methods[m][0], methods[m][2]);
-    const karst_result result = problem_solve(&p, solver);
-    if (symmetric) tap_ok(result.reason == KARST_CONVERGED_RTOL, "%d iterations", result.iterations);
-    karst_solver_destroy(solver);
-  }
-  karst_context_set_message(context, NULL, NULL);
-  problem_destroy(&p);
-}
-
 static void refusals(karst_context *context)
 {
   static const karst_index start[] = {0, 2, 4, 6, 8, 10}, column[] = {0, 3, 0, 1, 0, 2, 3, 4, 1, 4};
@@ -320,7 +291,6 @@ int main(void)
   tap_each_device(cancelled, "a pivot that cancels");
   tap_each_device(overflow, "an overflow");
   tap_each_device(as_stages, "as stages");
-  tap_each_device(symmetry, "symmetry");
   tap_each_device(refusals, "refusals");
   without_kernels();
   tap_each_device(shared_analysis, "a shared analysis");

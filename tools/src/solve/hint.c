@@ -52,11 +52,6 @@ static bool hint_for_cg(const struct hint_case *solve, const struct hint_facts *
     return write_hint(hint, "this preconditioner needs a positive definite matrix: try --precond iluk");
   if (!is(solve->options, "solver", "cg")) return false;
   if (!facts->symmetric) return write_hint(hint, "cg needs a symmetric matrix, and this one is not: try --solver auto");
-  const char *stages = is(solve->options, "precond", "two-stage") ? "two-stage"
-                       : is(solve->options, "precond", "cpr")     ? "cpr"
-                                                                  : NULL;
-  if (stages && reason != KARST_SINGULAR_BLOCK && reason != KARST_NOT_FINITE)
-    return write_hint(hint, "cg needs a symmetric preconditioner, and %s is not: try --solver auto", stages);
   if (!indefinite) return false;
   char with[64] = "";
   add_option(with, sizeof with, solve->options, "precond", "iluk");
