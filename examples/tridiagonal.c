@@ -10,8 +10,8 @@
 static const double sine = 0.012271538285719925, cosine = 0.99992470183914454; /* of pi / 256 */
 enum { RODS = 1000, POINTS = 255, UNKNOWNS = 2, BLOCK = UNKNOWNS * UNKNOWNS, STEPS = 20 };
 
-/* Each row: (1 + 2 r) u_k - r (u_(k-1) + u_(k+1)) + e (u_k - v_k) = u_k of the last step, and v_k with u_k. Blocks are
- * stored column by column, row after row of each rod (KARST_TRIDIAGONAL_AOS). */
+/* Each row: (1 + 2 r) u_k - r (u_(k-1) + u_(k+1)) + e (u_k - v_k) = u_k of the last step, and the same with u and v
+ * exchanged. Blocks are stored column by column, row after row of each rod (KARST_TRIDIAGONAL_AOS). */
 static void assemble(double r, double e, double *lower, double *diagonal, double *upper)
 {
   for (size_t row = 0; row < (size_t)RODS * POINTS; row++)
@@ -25,7 +25,7 @@ static void assemble(double r, double e, double *lower, double *diagonal, double
 int main(int argc, char **argv)
 {
   const double r = 1e-3 * (POINTS + 1) * (POINTS + 1); /* a step of 10^-3 over h^2 */
-  double wave[POINTS + 1] = {0, sine};                 /* sin(pi x) at the points, behind that of the end */
+  double wave[POINTS + 1] = {0, sine};                 /* sin(pi x) at an end of a rod, and at its points */
   const size_t rows = (size_t)RODS * POINTS;
   const karst_tridiagonal_shape shape = {.systems = RODS, .rows = POINTS, .block_size = UNKNOWNS};
   double *lower = malloc(rows * BLOCK * sizeof *lower), *diagonal = malloc(rows * BLOCK * sizeof *diagonal);

@@ -52,17 +52,21 @@ const struct tool_option bench_options[] = {
      "WAY is as in --precond, such as iluk, with level 2 where it has levels. Each reference is set up anew, on the "
      "CPU.",
      TOOL_TEXT, PLACE(errors)},
-    {"plot", "FILE", "", "with --sequence: draw the iterations of each system; FILE.svg or FILE.png",
-     "With tridiagonal it draws the times over n, of float if that is among the precisions.", TOOL_TEXT, PLACE(plot)},
+    {"plot", "FILE", "", "with --sequence or tridiagonal: draw a picture; FILE.svg or FILE.png",
+     "With --sequence it has the iterations of each system, with tridiagonal the times over n, of float if that is "
+     "among the precisions.",
+     TOOL_TEXT, PLACE(plot)},
     {"batches", "SIZE,...", "", "with the MATRIX tridiagonal: batches of these sizes; SIZE: [SYSTEMSx]ROWS[/M]",
-     "ROWS block rows of M by M a system, 1 by default. Without SYSTEMS there are 512, or as many as make the rows of "
-     "--rows. By default they are the sizes of Figure 1 of the paper, or with --rows some for each M from 1 to 8.",
+     "A system has ROWS block rows with blocks of M by M, 1 by default. Without SYSTEMS there are 512 systems, or as "
+     "many "
+     "as make the rows of --rows. The default has the sizes of Figures 1 and 2 of the paper, or with --rows some for "
+     "each M from 1 to 8.",
      TOOL_TEXT, PLACE(batches)},
     {"rows", "N", "", "with tridiagonal: batches of N block rows in all, against the copy bandwidth", NULL, TOOL_COUNT,
      PLACE(rows)},
     {"methods", "METHOD,...", "", "with tridiagonal: METHOD[:LAYOUT] of auto, thomas, cr, pcr, hybrid, split; aos, soa",
      "Without LAYOUT both are timed. The default is all methods, or with --rows auto:soa.", TOOL_TEXT, PLACE(methods)},
-    {"precision", "float,double", "float,double", "with tridiagonal: what the numbers are", NULL, TOOL_TEXT,
+    {"precision", "float,double", "float,double", "with tridiagonal: the types of the numbers", NULL, TOOL_TEXT,
      PLACE(precision)},
     {"profile", "", "", "with --solves, on a GPU: the time of each kernel in a solve, by CUPTI", NULL, TOOL_SWITCH,
      PLACE(profile)},
