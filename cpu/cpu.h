@@ -18,6 +18,20 @@
 #define KARST_KERNEL
 #endif
 
+/* An instance of a kernel for a constant block size, compiled once: where there are clones, for AVX2 and FMA, and for
+ * the compiler's target otherwise. It is called only if karst_runs_instances(); the general kernel, which is a
+ * KARST_KERNEL, does its work on other processors. */
+#ifdef HAVE_TARGET_CLONES
+#define KARST_INSTANCE __attribute__((target("avx2,fma")))
+static inline bool karst_runs_instances(void)
+{
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+#else
+#define KARST_INSTANCE
+static inline bool karst_runs_instances(void) { return true; }
+#endif
+
 /* Prefetches memory distance bytes after the data that are read now (before them if distance is negative), as many
  * bytes as are read now. The gathers of a row keep the processor from running far enough ahead to find its next values
  * itself: measured on a Zen 4, a 7-point product takes 11 ms with this and 17 ms without. */

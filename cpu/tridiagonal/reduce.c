@@ -9,7 +9,10 @@
  * left, until one is left, and substitutes back; PCR to all rows, until no row is coupled to another; the hybrid begins
  * as CR and ends as PCR. Any n: row j of those left is row (j + 1) s - 1, so that floor(n / s) are left, and a last row
  * without a row behind is like any row without a neighbour. Kept factors are a, b^-1 and c of each row when it was
- * eliminated, and alpha and gamma of each step: at most n pairs for CR, n log2(n) for PCR. */
+ * eliminated, and alpha and gamma of each step: at most n pairs for CR, n log2(n) for PCR.
+ *
+ * Thomas's algorithm is faster on a CPU; these are for comparison, and have instances for m = 1 and 4 alone, which Stone
+ * and others measure. */
 #include "cpu/cpu.h"
 #include "cpu/tridiagonal/tridiagonal_cpu.h"
 
@@ -54,8 +57,9 @@ static karst_tridiagonal_needs needs(const karst_tridiagonal_shape *shape)
 
 static karst_tridiagonal_instance instance_of(const karst_tridiagonal_pass *pass)
 {
-  const int size = pass->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? pass->block_size : 0;
-  return pass->single ? reduce_instances_float[size] : reduce_instances[size];
+  const karst_tridiagonal_instance *instances = pass->single ? reduce_instances_float : reduce_instances;
+  const int size = karst_tridiagonal_instance_size(pass->block_size);
+  return instances[instances[size].solve ? size : 0];
 }
 
 static void solve(karst_context *context, karst_tridiagonal_plan *plan, const karst_tridiagonal_pass *pass)

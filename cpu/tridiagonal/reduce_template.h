@@ -231,26 +231,25 @@ KARST_INLINE void NAME(reduce_apply)(int m, const karst_tridiagonal_pass *pass, 
   }
 }
 
-#define INSTANCE(SIZE, M, ROOM)                                                                                        \
-  KARST_KERNEL static void NAME(tridiagonal_reduce_solve_##SIZE)(const karst_tridiagonal_pass *pass, int64_t first,    \
-                                                                 int64_t last, karst_tridiagonal_room *own)            \
+#define KERNELS(WHERE, SIZE, M, ROOM)                                                                                  \
+  WHERE static void NAME(tridiagonal_reduce_solve_##SIZE)(const karst_tridiagonal_pass *pass, int64_t first,           \
+                                                          int64_t last, karst_tridiagonal_room *own)                   \
   {                                                                                                                    \
     ROOM(M);                                                                                                           \
     NAME(reduce_solve)(M, pass, first, last, &room, own);                                                              \
   }                                                                                                                    \
-  KARST_KERNEL static void NAME(tridiagonal_reduce_apply_##SIZE)(const karst_tridiagonal_pass *pass, int64_t first,    \
-                                                                 int64_t last, karst_tridiagonal_room *own)            \
+  WHERE static void NAME(tridiagonal_reduce_apply_##SIZE)(const karst_tridiagonal_pass *pass, int64_t first,           \
+                                                          int64_t last, karst_tridiagonal_room *own)                   \
   {                                                                                                                    \
     ROOM(M);                                                                                                           \
     NAME(reduce_apply)(M, pass, first, last, &room, own);                                                              \
   }
-#define INSTANCES(M) INSTANCE(M, M, ROOM_ON_STACK)
-KARST_BLOCK_SIZES(INSTANCES)
-INSTANCE(any, pass->block_size, ROOM_OF_THREAD)
-#undef INSTANCES
-#undef INSTANCE
+KERNELS(KARST_INSTANCE, 1, 1, ROOM_ON_STACK)
+KERNELS(KARST_INSTANCE, 4, 4, ROOM_ON_STACK)
+KERNELS(KARST_KERNEL, any, pass->block_size, ROOM_OF_THREAD)
+#undef KERNELS
 
-#define ENTRY(M) [M] = {NAME(tridiagonal_reduce_solve_##M), NAME(tridiagonal_reduce_apply_##M)},
-static const karst_tridiagonal_instance NAME(reduce_instances)[] = {
-    {NAME(tridiagonal_reduce_solve_any), NAME(tridiagonal_reduce_apply_any)}, KARST_BLOCK_SIZES(ENTRY)};
-#undef ENTRY
+static const karst_tridiagonal_instance NAME(reduce_instances)[KARST_BLOCK_SIZE_LARGEST_INSTANCE + 1] = {
+    {NAME(tridiagonal_reduce_solve_any), NAME(tridiagonal_reduce_apply_any)},
+    [1] = {NAME(tridiagonal_reduce_solve_1), NAME(tridiagonal_reduce_apply_1)},
+    [4] = {NAME(tridiagonal_reduce_solve_4), NAME(tridiagonal_reduce_apply_4)}};

@@ -4,10 +4,11 @@
  *
  *     u_k = y_k - v_k u_l - W_k u_(k+1),   v_0 = d_0^-1 a_0,   v_k = -d_k^-1 a_k v_(k-1)
  *
- * d, W and y as in thomas.c. Substitution back to the first row of a piece gives it in terms of u_l and u_r, and its
- * last row is given so already. Put into the equations of the separators, they become a block-tridiagonal system for
- * the separators alone, which Thomas's algorithm solves. Wang: A parallel method for tridiagonal equations, ACM Trans.
- * Math. Softw. 7 (1981).
+ * d, W and y as in thomas.c. So the last row of a piece is given in terms of u_l and u_r. For the first row these
+ * equations are put into each other, from the first on: with z_0 = -1 and z_(k+1) = -z_k W_k, u_0 depends on u_l by the
+ * sum of z_k v_k and on u_r by -z behind the last row. Put into the equations of the separators, both rows make these a
+ * block-tridiagonal system for the separators alone, which Thomas's algorithm solves. Wang: A parallel method for
+ * tridiagonal equations, ACM Trans. Math. Softw. 7 (1981).
  *
  * A lane has a piece, whichever system it belongs to. The number of pieces follows from n alone, so that the bits do not
  * depend on the number of threads. Kept factors are d^-1, a, W and v of each row in a piece, a and c of the separators,
@@ -33,10 +34,10 @@ struct pieces {
   void *right;            /* their right-hand side, and their solution */
 };
 
-/* The kernels of one type and m, in their order: factors of the pieces, and the systems of the separators; then
- * elimination of a right-hand side along the pieces, that of the separators, and substitution. */
+/* The kernels of one type and m that go through all rows: factors of the pieces, and elimination and substitution of a
+ * right-hand side. The two that only go through the separators, couple and gather, have no instances. */
 struct kernels {
-  karst_tridiagonal_groups *factor, *couple, *forward, *gather, *backward;
+  karst_tridiagonal_groups *factor, *forward, *backward;
 };
 
 #define TEMPLATE "cpu/tridiagonal/split_template.h"
@@ -98,7 +99,7 @@ static karst_tridiagonal_needs needs(const karst_tridiagonal_shape *shape)
   struct store kept = {0}, shared = {0};
   place(&pass, &pieces, &kept, &shared);
   return (karst_tridiagonal_needs){.groups = pieces.groups,
-                                   .rows = (pieces.separators + 2) * (m * m + m),
+                                   .rows = (pieces.separators + 3) * (m * m + m),
                                    .shared = kept.lanes + shared.lanes,
                                    .kept = kept.lanes};
 }
@@ -131,7 +132,7 @@ static karst_tridiagonal_pass reduced_pass(const karst_tridiagonal_pass *pass, c
 
 static const struct kernels *kernels_of(const karst_tridiagonal_pass *pass)
 {
-  const int size = pass->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? pass->block_size : 0;
+  const int size = karst_tridiagonal_instance_size(pass->block_size);
   return pass->single ? &split_instances_float[size] : &split_instances[size];
 }
 
@@ -159,7 +160,8 @@ static void factor(karst_context *context, karst_tridiagonal_plan *plan, const k
   own.pieces = pieces;
   karst_tridiagonal_run(context, plan, kernels->factor, &own, pieces->groups, &plan->failure);
   if (separators == 0) return;
-  karst_tridiagonal_run(context, plan, kernels->couple, &own, (separators + lanes - 1) / lanes, &plan->failure);
+  karst_tridiagonal_run(context, plan, pass->single ? tridiagonal_split_couple_any_float : tridiagonal_split_couple_any,
+                        &own, (separators + lanes - 1) / lanes, &plan->failure);
   own = reduced_pass(pass, pieces);
   karst_tridiagonal_run(context, plan, karst_tridiagonal_thomas(pass->single, pass->block_size).solve, &own,
                         (pass->systems + lanes - 1) / lanes, &reduced);
@@ -182,7 +184,9 @@ static void solve_sides(karst_context *context, karst_tridiagonal_plan *plan, co
     own.solution = (char *)pass->solution + side * bytes;
     karst_tridiagonal_run(context, plan, kernels->forward, &own, pieces->groups, &plan->failure);
     if (separators > 0) {
-      karst_tridiagonal_run(context, plan, kernels->gather, &own, (separators + lanes - 1) / lanes, &plan->failure);
+      karst_tridiagonal_run(context, plan,
+                            pass->single ? tridiagonal_split_gather_any_float : tridiagonal_split_gather_any, &own,
+                            (separators + lanes - 1) / lanes, &plan->failure);
       karst_tridiagonal_run(context, plan, karst_tridiagonal_thomas(pass->single, pass->block_size).apply, &reduced,
                             (pass->systems + lanes - 1) / lanes, &plan->failure);
     }

@@ -43,17 +43,22 @@ KARST_INLINE void NAME(separator_rows)(const karst_tridiagonal_pass *pass, const
   }
 }
 
-/* Substitutes rows back into x, of so many columns, from the last row to the first: x = y_k - W_k x. y: those of row 0,
- * rows so far apart; NULL: 0. */
-KARST_INLINE void NAME(fold)(int m, int columns, int64_t rows, const WIDE *W, const WIDE *y, int64_t apart, WIDE *x,
-                             WIDE *other)
+/* Sets v_k, adds row k to v_first, which is -sum z_k v_k, and sets next to z_(k+1), which behind the last row is
+ * z_first. before: v_(k-1). W: W_k. */
+KARST_INLINE void NAME(split_row)(int m, int64_t k, const WIDE *before, const WIDE *W, WIDE *v, WIDE *v_first,
+                                  const WIDE *z, WIDE *next, struct NAME(room) * room)
 {
-  const int64_t mm = (int64_t)m * m;
-  for (int64_t k = rows - 1; k-- > 0;) {
-    for (int i = 0; i < columns * m; i++) other[i] = y ? y[k * apart + i] : (WIDE){0};
-    NAME(product)(m, columns, NAME(SUBTRACT), W + k * 4 * mm, x, other);
-    for (int i = 0; i < columns * m; i++) x[i] = other[i];
+  const int mm = m * m;
+  if (k == 0) {
+    NAME(product)(m, m, NAME(SET), room->inverse, room->lower, v);
+    for (int i = 0; i < mm; i++) v_first[i] = v[i];
+    for (int i = 0; i < mm; i++) next[i] = W[i];
+    return;
   }
+  NAME(product)(m, m, NAME(NEGATIVE), room->lower, before, room->other);
+  NAME(product)(m, m, NAME(SET), room->inverse, room->other, v);
+  NAME(product)(m, m, NAME(SUBTRACT), z, v, v_first);
+  NAME(product)(m, m, NAME(NEGATIVE), z, W, next);
 }
 
 KARST_INLINE void NAME(split_factor)(int m, const karst_tridiagonal_pass *pass, int64_t first, int64_t last,
@@ -65,29 +70,20 @@ KARST_INLINE void NAME(split_factor)(int m, const karst_tridiagonal_pass *pass, 
   int64_t row[NAME(LANES)];
   for (int64_t group = first; group < last; group++) {
     const karst_tridiagonal_strands strands = NAME(pieces_in)(pass, pieces, group);
-    WIDE *factors = (WIDE *)pieces->factors + group * rows * 4 * mm, *x = own->rows;
+    WIDE *factors = (WIDE *)pieces->factors + group * rows * 4 * mm, *v_first = own->rows, *z = v_first + mm;
     for (int64_t k = 0; k < rows; k++) {
       WIDE *at = factors + k * 4 * mm, *W = at + 2 * mm, *v = at + 3 * mm;
       NAME(thomas_factor)(m, pass, &strands, k, W - 4 * mm, W, room, &own->failure);
       for (int i = 0; i < mm; i++) at[i] = room->inverse[i];
       for (int i = 0; i < mm; i++) at[mm + i] = room->lower[i];
-      if (k == 0) {
-        for (int i = 0; i < mm; i++) room->other[i] = room->lower[i];
-      } else {
-        NAME(product)(m, m, NAME(NEGATIVE), room->lower, v - 4 * mm, room->other);
-      }
-      NAME(product)(m, m, NAME(SET), room->inverse, room->other, v);
+      NAME(split_row)(m, k, v - 4 * mm, W, v, v_first, z + k % 2 * mm, z + (k + 1) % 2 * mm, room);
     }
-    const WIDE *W = factors + 2 * mm, *v = factors + 3 * mm, *end = factors + rows * 4 * mm;
+    const WIDE *end = factors + rows * 4 * mm;
     NAME(piece_rows)(pieces, group, row);
-    for (int i = 0; i < mm; i++) x[i] = end[i - mm];
-    NAME(store)(m * m, steps, x, row, pieces->v_last);
-    NAME(fold)(m, m, rows, W, v, 4 * mm, x, room->other);
-    NAME(store)(m * m, steps, x, row, pieces->v_first);
-    for (int i = 0; i < mm; i++) x[i] = end[i - 2 * mm];
-    NAME(store)(m * m, steps, x, row, pieces->z_last);
-    NAME(fold)(m, m, rows, W, NULL, 0, x, room->other);
-    NAME(store)(m * m, steps, x, row, pieces->z_first);
+    NAME(store)(m * m, steps, end - mm, row, pieces->v_last);
+    NAME(store)(m * m, steps, v_first, row, pieces->v_first);
+    NAME(store)(m * m, steps, end - 2 * mm, row, pieces->z_last);
+    NAME(store)(m * m, steps, z + rows % 2 * mm, row, pieces->z_first);
   }
 }
 
@@ -144,6 +140,17 @@ KARST_INLINE void NAME(split_couple)(int m, const karst_tridiagonal_pass *pass, 
   }
 }
 
+/* Sets x to the first row of y after substitution, x = y_k - W_k x from the last row on. */
+KARST_INLINE void NAME(substitute)(int m, int64_t rows, const WIDE *W, const WIDE *y, WIDE *x, WIDE *other)
+{
+  for (int r = 0; r < m; r++) x[r] = y[(rows - 1) * m + r];
+  for (int64_t k = rows - 1; k-- > 0;) {
+    for (int r = 0; r < m; r++) other[r] = y[k * m + r];
+    NAME(product)(m, 1, NAME(SUBTRACT), W + k * 4 * m * m, x, other);
+    for (int r = 0; r < m; r++) x[r] = other[r];
+  }
+}
+
 KARST_INLINE void NAME(split_forward)(int m, const karst_tridiagonal_pass *pass, int64_t first, int64_t last,
                                       struct NAME(room) * room, karst_tridiagonal_room *own)
 {
@@ -159,9 +166,8 @@ KARST_INLINE void NAME(split_forward)(int m, const karst_tridiagonal_pass *pass,
     for (int64_t k = 0; k < rows; k++) NAME(thomas_forward)
     (m, pass, pass->right, &strands, k, factors + k * 4 * mm, factors + k * 4 * mm + mm, y + k * m, m, room->vector);
     NAME(piece_rows)(pieces, group, row);
-    for (int r = 0; r < m; r++) room->vector[r] = y[(rows - 1) * m + r];
-    NAME(store)(m, steps, room->vector, row, pieces->last);
-    NAME(fold)(m, 1, rows, factors + 2 * mm, y, m, room->vector, room->row_scale);
+    NAME(store)(m, steps, y + (rows - 1) * m, row, pieces->last);
+    NAME(substitute)(m, rows, factors + 2 * mm, y, room->vector, room->row_scale);
     NAME(store)(m, steps, room->vector, row, pieces->first);
   }
 }
@@ -213,28 +219,29 @@ KARST_INLINE void NAME(split_backward)(int m, const karst_tridiagonal_pass *pass
   }
 }
 
-#define KERNEL(WHAT, SIZE, M, ROOM)                                                                                    \
-  KARST_KERNEL static void NAME(tridiagonal_split_##WHAT##_##SIZE)(const karst_tridiagonal_pass *pass, int64_t first,  \
-                                                                   int64_t last, karst_tridiagonal_room *own)          \
+#define KERNEL(WHERE, WHAT, SIZE, M, ROOM)                                                                             \
+  WHERE static void NAME(tridiagonal_split_##WHAT##_##SIZE)(const karst_tridiagonal_pass *pass, int64_t first,         \
+                                                            int64_t last, karst_tridiagonal_room *own)                 \
   {                                                                                                                    \
     ROOM(M);                                                                                                           \
     NAME(split_##WHAT)(M, pass, first, last, &room, own);                                                              \
   }
-#define KERNELS(SIZE, M, ROOM)                                                                                         \
-  KERNEL(factor, SIZE, M, ROOM)                                                                                        \
-  KERNEL(couple, SIZE, M, ROOM)                                                                                        \
-  KERNEL(forward, SIZE, M, ROOM) KERNEL(gather, SIZE, M, ROOM) KERNEL(backward, SIZE, M, ROOM)
-#define INSTANCES(M) KERNELS(M, M, ROOM_ON_STACK)
-KARST_BLOCK_SIZES(INSTANCES)
-KERNELS(any, pass->block_size, ROOM_OF_THREAD)
-#undef INSTANCES
+#define KERNELS(WHERE, SIZE, M, ROOM)                                                                                  \
+  KERNEL(WHERE, factor, SIZE, M, ROOM)                                                                                 \
+  KERNEL(WHERE, forward, SIZE, M, ROOM)                                                                                \
+  KERNEL(WHERE, backward, SIZE, M, ROOM)
+#define INSTANCE(M) KERNELS(KARST_INSTANCE, M, M, ROOM_ON_STACK)
+KARST_BLOCK_SIZES(INSTANCE)
+KERNELS(KARST_KERNEL, any, pass->block_size, ROOM_OF_THREAD)
+KERNEL(KARST_KERNEL, couple, any, pass->block_size, ROOM_OF_THREAD)
+KERNEL(KARST_KERNEL, gather, any, pass->block_size, ROOM_OF_THREAD)
+#undef INSTANCE
 #undef KERNELS
 #undef KERNEL
 
 #define ENTRIES(SIZE)                                                                                                  \
   {                                                                                                                    \
-    NAME(tridiagonal_split_factor_##SIZE), NAME(tridiagonal_split_couple_##SIZE),                                      \
-        NAME(tridiagonal_split_forward_##SIZE), NAME(tridiagonal_split_gather_##SIZE),                                 \
+    NAME(tridiagonal_split_factor_##SIZE), NAME(tridiagonal_split_forward_##SIZE),                                     \
         NAME(tridiagonal_split_backward_##SIZE)                                                                        \
   }
 #define ENTRY(M) [M] = ENTRIES(M),

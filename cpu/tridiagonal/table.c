@@ -41,28 +41,25 @@ static karst_status take(karst_context *context, karst_tridiagonal *batch, size_
 
 static int64_t scalars_of(int64_t systems, int64_t rows, int64_t m) { return systems * rows * (3 * m * m + 2 * m); }
 
-/* Takes the work space of threads. Instances have that of one row on their stack. */
+/* Takes the work space of threads. */
 static karst_status take_rooms(karst_context *context, karst_tridiagonal *batch, karst_tridiagonal_plan *plan)
 {
-  const int64_t m = batch->shape.block_size, general = m > KARST_BLOCK_SIZE_LARGEST_INSTANCE;
+  const int64_t m = batch->shape.block_size;
   const int64_t threads = plan->threads, lanes = karst_tridiagonal_lanes(batch->shape.single);
   const char *what = "the work space of tridiagonal systems";
   void *lane = NULL, *pivot = NULL;
   karst_status status = take(context, batch, bytes_of(plan->needs.rows, threads), what, &plan->rows);
   if (!status) status = take(context, batch, bytes_of(plan->needs.shared, 1), what, &plan->shared);
+  if (!status) status = take(context, batch, bytes_of(KARST_TRIDIAGONAL_ROOM_LANES(m), threads), what, &plan->block);
   if (!status)
-    status = take(context, batch, bytes_of(general * KARST_TRIDIAGONAL_ROOM_LANES(m), threads), what, &plan->block);
+    status = take(context, batch, (size_t)(threads * KARST_TRIDIAGONAL_ROOM_DOUBLES(m)) * sizeof(double), what, &lane);
   if (!status)
-    status = take(context, batch, (size_t)(general * threads * KARST_TRIDIAGONAL_ROOM_DOUBLES(m)) * sizeof(double),
-                  what, &lane);
-  if (!status)
-    status = take(context, batch, (size_t)(general * threads * KARST_TRIDIAGONAL_ROOM_INTEGERS(m, lanes)) * sizeof(int),
-                  what, &pivot);
+    status =
+        take(context, batch, (size_t)(threads * KARST_TRIDIAGONAL_ROOM_INTEGERS(m, lanes)) * sizeof(int), what, &pivot);
   plan->lane = lane;
   plan->pivot = pivot;
   for (int64_t t = 0; t < threads && !status; t++) {
     plan->room[t] = (karst_tridiagonal_room){.rows = (char *)plan->rows + bytes_of(plan->needs.rows, t)};
-    if (!general) continue;
     plan->room[t].block = (char *)plan->block + bytes_of(KARST_TRIDIAGONAL_ROOM_LANES(m), t);
     plan->room[t].lane = plan->lane + t * KARST_TRIDIAGONAL_ROOM_DOUBLES(m);
     plan->room[t].pivot = plan->pivot + t * KARST_TRIDIAGONAL_ROOM_INTEGERS(m, lanes);

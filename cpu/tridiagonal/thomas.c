@@ -13,7 +13,7 @@
 
 karst_tridiagonal_instance karst_tridiagonal_thomas(bool single, int m)
 {
-  const int size = m <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? m : 0;
+  const int size = karst_tridiagonal_instance_size(m);
   return single ? thomas_instances_float[size] : thomas_instances[size];
 }
 

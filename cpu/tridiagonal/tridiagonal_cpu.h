@@ -7,6 +7,7 @@
 #ifndef KARST_CPU_TRIDIAGONAL_TRIDIAGONAL_CPU_H
 #define KARST_CPU_TRIDIAGONAL_TRIDIAGONAL_CPU_H
 
+#include "cpu/cpu.h"
 #include "lib/backend/tridiagonal_block.h"
 #include "lib/backend/tridiagonal_kernels.h"
 
@@ -18,6 +19,12 @@ enum {
 static inline int karst_tridiagonal_lanes(bool single)
 {
   return KARST_TRIDIAGONAL_REGISTER / (int)(single ? sizeof(float) : sizeof(double));
+}
+
+/* The block size of the instance that serves m, or 0: the general kernels do. */
+static inline int karst_tridiagonal_instance_size(int m)
+{
+  return m <= KARST_BLOCK_SIZE_LARGEST_INSTANCE && karst_runs_instances() ? m : 0;
 }
 
 /* Groups of systems in a batch. */
@@ -76,8 +83,7 @@ typedef struct karst_tridiagonal_pass {
 #define KARST_TRIDIAGONAL_ROOM_DOUBLES(m) (3 * (m) * (m) + 2 * (m))
 #define KARST_TRIDIAGONAL_ROOM_INTEGERS(m, lanes) ((m) * ((lanes) + 1))
 
-/* The work space of a thread, and the smallest of its failures. The arrays of one row are NULL if an instance has them
- * on its stack. */
+/* The work space of a thread, and the smallest of its failures. Instances have the arrays of one row on their stack. */
 typedef struct karst_tridiagonal_room {
   void *rows;   /* of the rows of a group; its length depends on the method */
   void *block;  /* of one row */
