@@ -3,30 +3,11 @@
 # same errors along each axis and for any blocks, and smaller ones on finer grids; mass is conserved; the implicit scheme
 # finds the steady state of the explicit one; a GPU has the flow of the CPU; bad arguments are refused.
 . "$srcdir/tests/support/report.sh"
-if ! command -v pkg-config >/dev/null; then
-  echo "1..0 # SKIP no pkg-config"
-  exit 0
-fi
-
-variable() { sed -n "s/^$1 = //p" "$builddir/Makefile"; }
-
-# A description of the library as it lies in the build tree, where the shared one may be missing.
-if [ -e "$builddir/.libs/libkarst.so" ]; then
-  libraries="-L$builddir/.libs -lkarst -Wl,-rpath,$builddir/.libs"
-else
-  libraries="$builddir/.libs/libkarst.a $(variable STATIC_LIBS)"
-fi
-sed "s|^Cflags:.*|Cflags: -I$builddir/include|; s|^Libs:.*|Libs: $libraries|" "$builddir/karst.pc" >"$scratch/karst.pc"
-example=$srcdir/examples/euler3d
-cp "$example"/*.[ch] "$example"/*.cu "$example/Makefile" "$scratch" && chmod -R u+w "$scratch" || exit 99
-
-run() { "$scratch/euler3d" "$@" >"$scratch/output" 2>&1; }
+. "$srcdir/tests/support/example.sh"
 
 echo 1..22
-flags="$(variable OPTIMIZE) $(variable CFLAGS) -Wall -Wextra -Wshadow -Wconversion"
-report "it builds through pkg-config without a warning" "$(cd "$scratch" && PKG_CONFIG_PATH=$scratch MAKEFLAGS='' \
-  ${MAKE:-make} CC="$(variable CC)" CFLAGS="$flags" OPENMP="$(variable OPENMP_CFLAGS)" NVCC="$(variable NVCC)" \
-  NVCCFLAGS="-std=c++17 -O3 $(variable CUDA_ARCH_FLAGS)" 2>&1 >/dev/null)"
+build euler3d OPENMP="$(variable OPENMP_CFLAGS)" NVCC="$(variable NVCC)" \
+  NVCCFLAGS="-std=c++17 -O3 $(variable CUDA_ARCH_FLAGS)"
 
 # errors prints the L1 errors of the last run; at_most TEXT REGULAR_EXPRESSION_BEFORE LIMIT what is above the limit.
 errors() { sed -n 's/^L1 errors at t = 0.2: //p' "$scratch/output" | grep . || shown "$scratch/output"; }

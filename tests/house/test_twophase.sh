@@ -3,29 +3,10 @@
 # is symmetric if the reservoir is, has the front of Buckley and Leverett, repeats its bits, survives matrices that
 # cannot be factored, and refuses unknown options and bad values.
 . "$srcdir/tests/support/report.sh"
-if ! command -v pkg-config >/dev/null; then
-  echo "1..0 # SKIP no pkg-config"
-  exit 0
-fi
-
-variable() { sed -n "s/^$1 = //p" "$builddir/Makefile"; }
-
-# A description of the library as it lies in the build tree, where the shared one may be missing.
-if [ -e "$builddir/.libs/libkarst.so" ]; then
-  libraries="-L$builddir/.libs -lkarst -Wl,-rpath,$builddir/.libs"
-else
-  libraries="$builddir/.libs/libkarst.a $(variable STATIC_LIBS)"
-fi
-sed "s|^Cflags:.*|Cflags: -I$builddir/include|; s|^Libs:.*|Libs: $libraries|" "$builddir/karst.pc" >"$scratch/karst.pc"
-example=$srcdir/examples/twophase
-cp "$example"/*.[ch] "$example/Makefile" "$scratch" && chmod -R u+w "$scratch" || exit 99
-
-run() { "$scratch/twophase" "$@" >"$scratch/output" 2>&1; }
+. "$srcdir/tests/support/example.sh"
 
 echo 1..31
-flags="$(variable OPTIMIZE) $(variable CFLAGS) -Wall -Wextra -Wshadow -Wconversion"
-report "it builds through pkg-config without a warning" "$(cd "$scratch" && PKG_CONFIG_PATH=$scratch MAKEFLAGS='' \
-  ${MAKE:-make} CC="$(variable CC)" CFLAGS="$flags" 2>&1 >/dev/null)"
+build twophase
 
 # The errors of both phases, at most 1e-8.
 lost()
