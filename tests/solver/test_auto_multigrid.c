@@ -200,6 +200,23 @@ static void test_trial(void)
   karst_context_destroy(context);
 }
 
+/* cg refuses amg with the smoother adi: the trial ends before it begins, and its choice stays. */
+static void test_refused_trial(void)
+{
+  karst_context *context = tap_context();
+  struct problem p = problem_from(context, "discontinuous:32x32x32", 0, 1);
+  karst_solver *solver = set_up(&p, GIVEN({"solver", "cg"}, {"amg-smoother", "adi"}));
+  bool stays = true;
+  for (int i = 0; i < 4; i++) {
+    stays = problem_solve(&p, solver).reason > 0 && chooses(solver, "iluk") && stays;
+    tap_need(context, karst_solver_update(solver), "update");
+  }
+  tap_ok(stays && strstr(tap_solver_text(solver, "auto_reason"), "amg could not be made"), "iluk stays: %s",
+         tap_solver_text(solver, "auto_reason"));
+  problem_end(&p, solver);
+  karst_context_destroy(context);
+}
+
 /* A wrong pressure makes cpr fail: levels of fill end the solve, and replace it. */
 static void test_failure(void)
 {
@@ -228,6 +245,7 @@ int main(void)
   test_options();
   test_stays();
   test_trial();
+  test_refused_trial();
   test_failure();
   return tap_done();
 }
