@@ -1,4 +1,4 @@
-/* table.c - batches of block-tridiagonal systems on the CPU: the choice of a method, its memory, and the threads. */
+/* table.c - batches of block-tridiagonal systems on the CPU: the choice of a method, and its memory. */
 #include "cpu/cpu.h"
 #include "cpu/tridiagonal/tridiagonal_cpu.h"
 
@@ -39,8 +39,6 @@ static karst_status take(karst_context *context, karst_tridiagonal *batch, size_
   return status;
 }
 
-static int64_t scalars_of(int64_t systems, int64_t rows, int64_t m) { return systems * rows * (3 * m * m + 2 * m); }
-
 /* Takes the work space of threads. */
 static karst_status take_rooms(karst_context *context, karst_tridiagonal *batch, karst_tridiagonal_plan *plan)
 {
@@ -79,7 +77,7 @@ static karst_status plan(karst_context *context, karst_tridiagonal *batch)
   plan->way = ways[shape->method];
   plan->needs = plan->way->needs(shape);
   plan->failure = KARST_TRIDIAGONAL_NO_FAILURE;
-  plan->threads = karst_threads_worth(context, scalars_of(shape->systems, shape->rows, shape->block_size));
+  plan->threads = karst_threads_worth(context, karst_tridiagonal_work(shape->systems, shape->rows, shape->block_size));
   if (plan->threads > plan->needs.groups) plan->threads = (int)plan->needs.groups;
   status =
       karst_allocate_zero(context, &plan->room, plan->threads, sizeof *plan->room, "a batch of tridiagonal systems");
@@ -103,27 +101,6 @@ static void plan_destroy(karst_context *context, karst_tridiagonal *batch)
   context->backend->release(context, plan->kept);
   karst_release(context, plan->room);
   karst_release(context, plan);
-}
-
-void karst_tridiagonal_run(karst_context *context, karst_tridiagonal_plan *plan, karst_tridiagonal_groups *kernel,
-                           const karst_tridiagonal_pass *pass, int64_t groups, uint64_t *failure)
-{
-  const int64_t work = scalars_of(pass->systems, pass->rows, pass->block_size);
-  karst_piece piece = karst_begin_at_most(context, KARST_KIND_FACTOR, work, plan->threads);
-  uint64_t smallest = *failure;
-#pragma omp parallel num_threads(piece.threads)
-  {
-    const karst_part part = karst_part_begin(&piece, 0);
-    karst_tridiagonal_room *room = &plan->room[karst_thread()];
-    const int64_t first = karst_share(groups, karst_thread(), karst_team());
-    room->failure = KARST_TRIDIAGONAL_NO_FAILURE;
-    kernel(pass, first, karst_share(groups, karst_thread() + 1, karst_team()), room);
-    karst_part_end(&piece, &part);
-#pragma omp critical(karst_tridiagonal)
-    if (room->failure < smallest) smallest = room->failure;
-  }
-  karst_end(context, &piece);
-  *failure = smallest;
 }
 
 static karst_tridiagonal_pass pass_of(const karst_tridiagonal *batch)

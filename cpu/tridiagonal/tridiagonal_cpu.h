@@ -132,7 +132,13 @@ struct karst_tridiagonal_plan {
   uint64_t failure; /* of the last solve or factor */
 };
 
-/* Gives the groups of a pass to threads; *failure becomes the smallest of them, unless it is smaller. work: scalars. */
+/* Scalars of the arrays of systems, by which threads are counted. */
+static inline int64_t karst_tridiagonal_work(int64_t systems, int64_t rows, int64_t m)
+{
+  return systems * rows * (3 * m * m + 2 * m);
+}
+
+/* run.c: gives the groups of a pass to threads; *failure becomes the smallest of theirs, unless it is smaller. */
 void karst_tridiagonal_run(karst_context *context, karst_tridiagonal_plan *plan, karst_tridiagonal_groups *kernel,
                            const karst_tridiagonal_pass *pass, int64_t groups, uint64_t *failure);
 
