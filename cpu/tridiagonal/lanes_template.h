@@ -45,8 +45,8 @@ KARST_INLINE struct NAME(room) NAME(room_in)(int m, WIDE *memory, double *block,
 }
 
 /* Loads a row of an array with entries scalars a row. row: the row of each lane in the array, or -1 for zeros. */
-static inline void NAME(load)(int entries, karst_tridiagonal_steps steps, const REAL *from, const int64_t *row,
-                              WIDE *to)
+static __attribute__((noinline)) void NAME(load)(int entries, karst_tridiagonal_steps steps, const REAL *from,
+                                                 const int64_t *row, WIDE *to)
 {
   const WIDE zero = {0};
   for (int e = 0; e < entries; e++) to[e] = zero;
@@ -55,8 +55,8 @@ static inline void NAME(load)(int entries, karst_tridiagonal_steps steps, const 
 }
 
 /* Stores a row for the lanes whose row is not -1. */
-static inline void NAME(store)(int entries, karst_tridiagonal_steps steps, const WIDE *from, const int64_t *row,
-                               REAL *to)
+static __attribute__((noinline)) void NAME(store)(int entries, karst_tridiagonal_steps steps, const WIDE *from,
+                                                  const int64_t *row, REAL *to)
 {
   for (int l = 0; l < NAME(LANES); l++)
     for (int e = 0; e < entries && row[l] >= 0; e++) to[row[l] * steps.row + e * steps.element] = from[e][l];
