@@ -96,6 +96,13 @@ static void test_refusals(void)
     const struct cli_run *run = CLI_RUN("bench", wrong[i][0], wrong[i][1], wrong[i][2], wrong[i][3]);
     check_run(run, is_refused(run, "bench", ""), "bench refuses %s %s: %s", wrong[i][0], wrong[i][1], run->err);
   }
+  /* Products that wrap around to small numbers or 0, or pass 2^63 with the last factor alone. */
+  static const char *const large[] = {"--batches=1073741824x1073741824/1024", "--batches=1099511627776x1073741824",
+                                      "--batches=4398046511x65536/64"};
+  for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+    const struct cli_run *run = CLI_RUN("bench", "tridiagonal", large[i], "--methods=thomas", "--threads=1");
+    check_run(run, is_refused(run, "bench", "2^63 bytes"), "bench refuses %s before it takes memory", large[i]);
+  }
 }
 
 int main(void)

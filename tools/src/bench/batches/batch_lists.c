@@ -37,6 +37,15 @@ static void complete_item(const bench_settings *settings, batch_item *item)
   item->systems = settings->rows ? (settings->rows + item->rows - 1) / item->rows : BATCH_SYSTEMS;
 }
 
+/* Whether the bytes of all arrays of an item, in double, can be counted. */
+static bool is_countable(const batch_item *item)
+{
+  const int64_t m = item->block, scalars = 3 * m * m + 2 * m;
+  int64_t bytes;
+  return !__builtin_mul_overflow(item->systems, (int64_t)item->rows, &bytes) &&
+         !__builtin_mul_overflow(bytes, scalars * (int64_t)sizeof(double), &bytes);
+}
+
 /* Takes the next word of a list, and moves rest behind it; NULL at the end or if it is too long. */
 static const char *next_word(const char **rest, char *word, size_t size)
 {
@@ -57,6 +66,9 @@ static int parse_items(const bench_settings *settings, bench_batches *batches)
     if (!parse_item(word, item))
       return tool_fail(TOOL_FAILED, "--batches takes [SYSTEMSx]ROWS[/M],..., such as 128,4096x64/5, not '%s'", word);
     complete_item(settings, item);
+    if (!is_countable(item))
+      return tool_fail(TOOL_FAILED, "--batches: %lld systems of %lld rows with blocks of %d have more than 2^63 bytes",
+                       (long long)item->systems, (long long)item->rows, item->block);
   }
   return TOOL_GO_ON;
 }
