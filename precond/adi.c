@@ -41,7 +41,7 @@ static karst_status setup(karst_precond *p)
   karst_status status = karst_allocate_zero(p->context, &solves, 1, sizeof *solves, "adi");
   if (status) return status;
   p->data = solves;
-  status = karst_line_solves_plan(p->context, axes, solves);
+  status = karst_line_solves_plan(p->context, p->A, axes, solves);
   if (!status) karst_line_solves_count(p, solves);
   for (int i = 0; i < axes->count && !status; i++) {
     name[sizeof name - 2] = (char)('x' + axes->lines[i].axis);

@@ -90,10 +90,12 @@ void karst_line_axes_destroy(karst_context *context, karst_line_axes *axes)
   axes->count = 0;
 }
 
-karst_status karst_line_solves_plan(karst_context *context, const karst_line_axes *axes, karst_line_solves *solves)
+karst_status karst_line_solves_plan(karst_context *context, const karst_matrix *A, const karst_line_axes *axes,
+                                    karst_line_solves *solves)
 {
   karst_status status = KARST_SUCCESS;
   *solves = (karst_line_solves){.axes = axes};
+  if (axes->count > 1) status = karst_matrix_locate_diagonal(A, &solves->diagonal);
   for (int i = 0; i < axes->count && !status; i++) {
     solves->factors[i].lines = &axes->lines[i];
     solves->factors[i].times_diagonal = i > 0;
@@ -106,14 +108,25 @@ void karst_line_solves_destroy(karst_context *context, karst_line_solves *solves
 {
   for (int i = 0; i < KARST_AXES; i++)
     if (solves->factors[i].lines) kernels_of(context)->plan_destroy(context, &solves->factors[i]);
+  context->backend->release(context, solves->diagonal);
   *solves = (karst_line_solves){.axes = NULL};
+}
+
+/* Finds a block of D without an inverse, which M needs between two axes, although each T may be regular. P of the first
+ * axis is work space. */
+static karst_status check_diagonal(karst_context *context, const karst_matrix *A, const karst_line_solves *solves,
+                                   karst_factor_outcome *outcome)
+{
+  if (solves->axes->count < 2) return KARST_SUCCESS;
+  return context->backend->invert_diagonal(context, A, solves->diagonal, solves->factors[0].P, &outcome->reason,
+                                           &outcome->block_row);
 }
 
 karst_status karst_line_solves_factor(karst_context *context, const karst_matrix *A, karst_line_solves *solves,
                                       karst_factor_outcome *outcome)
 {
-  karst_status status = KARST_SUCCESS;
   *outcome = (karst_factor_outcome){KARST_SOUND, -1, 0};
+  karst_status status = check_diagonal(context, A, solves, outcome);
   for (int i = 0; i < solves->axes->count && !status && outcome->reason == KARST_SOUND; i++)
     status = kernels_of(context)->factor(context, A, &solves->factors[i], outcome);
   return status;
@@ -138,6 +151,10 @@ void karst_line_solves_count(karst_precond *p, const karst_line_solves *solves)
   const int64_t rows = p->A->block_rows;
   p->factor_entries = p->memory = 0;
   p->traffic = (karst_traffic){0};
+  if (solves->diagonal) {
+    p->memory += rows * (int64_t)sizeof(karst_index);
+    p->traffic.update += karst_traffic_of(2 * karst_block_offset(b, rows), rows);
+  }
   for (int i = 0; i < solves->axes->count; i++) {
     const karst_lines *lines = &solves->axes->lines[i];
     const int64_t entries = karst_block_offset(b, 3 * rows - 2 * (int64_t)lines->lines);

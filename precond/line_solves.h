@@ -43,14 +43,16 @@ void karst_line_axes_destroy(karst_context *context, karst_line_axes *axes);
  * colour 0, and then for those of colour 1 with the residual that these leave. */
 typedef struct karst_line_solves {
   const karst_line_axes *axes; /* which outlive it */
+  karst_index *diagonal;       /* [block_rows] the number of each diagonal block in A, device memory; NULL: one axis */
   karst_lines_factors factors[KARST_AXES];
 } karst_line_solves;
 
 /* Takes the memory of the factors. After a failure, too, destroy releases it; it accepts solves that are zero. */
-karst_status karst_line_solves_plan(karst_context *context, const karst_line_axes *axes, karst_line_solves *solves);
+karst_status karst_line_solves_plan(karst_context *context, const karst_matrix *A, const karst_line_axes *axes,
+                                    karst_line_solves *solves);
 void karst_line_solves_destroy(karst_context *context, karst_line_solves *solves);
-/* Computes the factors for the values of A. Allocates nothing. The first bad block row of the first axis that has one
- * is the outcome. */
+/* Computes the factors for the values of A. Allocates nothing. The outcome is the first block row whose block of D is
+ * bad, with more than one axis, or else the first bad block row of the first axis that has one. */
 karst_status karst_line_solves_factor(karst_context *context, const karst_matrix *A, karst_line_solves *solves,
                                       karst_factor_outcome *outcome);
 /* z = M^-1 r; r and z do not overlap. Allocates nothing and waits for nothing. */

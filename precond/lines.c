@@ -62,7 +62,7 @@ static karst_status setup(karst_precond *p)
   p->due = settings->direction == KARST_LINES_AUTO;
   if (settings->order == ORDER_ZEBRA) p->unsymmetric = "line-order zebra";
   if (p->due) return KARST_SUCCESS;
-  status = karst_line_solves_plan(p->context, p->analysis->data, &state->solves);
+  status = karst_line_solves_plan(p->context, p->A, p->analysis->data, &state->solves);
   if (!status) karst_line_solves_count(p, &state->solves);
   return status;
 }
@@ -76,7 +76,7 @@ static karst_status choose(karst_precond *p)
   karst_line_axes_destroy(p->context, &state->axes);
   karst_status status =
       karst_line_axes_make_along(p->context, p->A, "lines", settings->direction, colours_of(settings), &state->axes);
-  if (!status) status = karst_line_solves_plan(p->context, &state->axes, &state->solves);
+  if (!status) status = karst_line_solves_plan(p->context, p->A, &state->axes, &state->solves);
   if (!status) karst_line_solves_count(p, &state->solves);
   return status;
 }

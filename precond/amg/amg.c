@@ -117,7 +117,7 @@ static karst_status make_lines(const karst_precond *p, struct state *state)
   else
     status =
         karst_line_axes_make_along(p->context, p->A, "amg-smoother lines", state->settings.direction, 1, &state->axes);
-  if (!status) status = karst_line_solves_plan(p->context, &state->axes, &state->solves);
+  if (!status) status = karst_line_solves_plan(p->context, p->A, &state->axes, &state->solves);
   state->amg.lines = state->solves.factors;
   state->amg.axes = state->axes.count;
   return status;

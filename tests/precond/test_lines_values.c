@@ -177,6 +177,42 @@ static void overflow(karst_context *context)
   karst_matrix_destroy(A);
 }
 
+/* A block of D that is singular, in rows that their couplings make regular along each axis: M of adi has its inverse,
+ * unless there is one axis. */
+static void singular_diagonal(karst_context *context)
+{
+  static const struct {
+    int b;
+    karst_index size[3];
+    bool sound;
+  } cases[] = {{1, {6, 5, 4}, false}, {3, {6, 5, 4}, false}, {9, {6, 5, 4}, false}, {1, {12, 1, 1}, true}};
+  if (lacks_kernels(context, "a singular diagonal block")) return;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct fgbilu_grid grid = {.b = cases[i].b};
+    memcpy(grid.size, cases[i].size, sizeof grid.size);
+    struct fgbilu_system s = fgbilu_random_system(&grid);
+    karst_matrix *A = fgbilu_matrix(context, &grid, &s);
+    karst_precond *P = make(context, 3, A);
+    const karst_index last = s.rows - 1, middle = s.rows / 2;
+    double *const blocks[] = {fgbilu_block(&s, last, last), fgbilu_block(&s, middle, middle)};
+    for (int j = 0; j < 2; j++) {
+      for (int v = 0; v < s.b * s.b; v++) blocks[j][v] = 0;
+      const karst_index row = j == 0 ? last : middle;
+      check_outcome(context, &s, A, P, cases[i].sound ? KARST_SOUND : KARST_SINGULAR_BLOCK, cases[i].sound ? -1 : row,
+                    "zero diagonal blocks");
+    }
+    karst_precond *fresh = make(context, 3, A);
+    karst_index found;
+    tap_ok(karst_precond_outcome(fresh, &found) == (cases[i].sound ? KARST_SOUND : KARST_SINGULAR_BLOCK) &&
+               found == (cases[i].sound ? -1 : middle),
+           "and a set-up finds the same");
+    karst_precond_destroy(fresh);
+    karst_precond_destroy(P);
+    karst_matrix_destroy(A);
+    fgbilu_forget_system(&s);
+  }
+}
+
 /* ---- beside other methods ---- */
 
 static void as_stages(karst_context *context)
@@ -288,6 +324,7 @@ int main(void)
 {
   tap_each_device(updates, "new values");
   tap_each_device(bad_blocks, "bad blocks");
+  tap_each_device(singular_diagonal, "a singular diagonal block");
   tap_each_device(cancelled, "a pivot that cancels");
   tap_each_device(overflow, "an overflow");
   tap_each_device(as_stages, "as stages");
