@@ -37,7 +37,8 @@ karst_status karst_tridiagonal_create(karst_context *context, const karst_tridia
 {
   karst_tridiagonal *made;
   if (batch) *batch = NULL;
-  if (!context || !shape || !batch) return KARST_ERROR_ARGUMENT;
+  if (!context || !shape || !batch)
+    return karst_missing(context, shape ? "the place for the batch" : "the shape of the batch");
   if (!context->backend->tridiagonal)
     return karst_fail(context, KARST_ERROR_NOT_BUILT, "batches of tridiagonal systems are not available on %s",
                       context->backend->name);
@@ -80,6 +81,15 @@ struct arrays {
   size_t bytes[ARRAYS];
   void *placed[ARRAYS]; /* the given array, or a copy in device memory */
 };
+
+/* Checks that the arrays first to last are given. */
+static karst_status check_given(karst_context *context, const struct arrays *arrays, int first, int last)
+{
+  static const char *const name[ARRAYS] = {"lower", "diagonal", "upper", "right", "solution"};
+  for (int i = first; i <= last; i++)
+    if (!arrays->given[i]) return karst_missing(context, name[i]);
+  return KARST_SUCCESS;
+}
 
 static bool is_copy(const struct arrays *arrays, int i) { return arrays->placed[i] != arrays->given[i]; }
 
@@ -134,11 +144,12 @@ static void add_sides(struct arrays *arrays, size_t bytes, const void *right, vo
 karst_status karst_tridiagonal_solve(karst_tridiagonal *batch, const void *lower, const void *diagonal,
                                      const void *upper, const void *right, void *solution)
 {
-  if (!batch || !lower || !diagonal || !upper || !right || !solution) return KARST_ERROR_ARGUMENT;
+  if (!batch) return KARST_ERROR_ARGUMENT;
   karst_context *context = batch->context;
   struct arrays arrays = matrix_arrays(batch, lower, diagonal, upper);
   add_sides(&arrays, (size_t)count_of(&batch->shape, batch->shape.block_size) * scalar_of(batch), right, solution);
-  karst_status status = place(context, &arrays);
+  karst_status status = check_given(context, &arrays, LOWER, SOLUTION);
+  if (!status) status = place(context, &arrays);
   if (!status)
     status = kernels_of(batch)->solve(context, batch, arrays.placed[LOWER], arrays.placed[DIAGONAL],
                                       arrays.placed[UPPER], arrays.placed[RIGHT], arrays.placed[SOLUTION]);
@@ -148,11 +159,13 @@ karst_status karst_tridiagonal_solve(karst_tridiagonal *batch, const void *lower
 karst_status karst_tridiagonal_factor(karst_tridiagonal *batch, const void *lower, const void *diagonal,
                                       const void *upper)
 {
-  if (!batch || !lower || !diagonal || !upper) return KARST_ERROR_ARGUMENT;
+  if (!batch) return KARST_ERROR_ARGUMENT;
   karst_context *context = batch->context;
   struct arrays arrays = matrix_arrays(batch, lower, diagonal, upper);
+  karst_status status = check_given(context, &arrays, LOWER, UPPER);
+  if (status) return status;
   batch->factored = false;
-  karst_status status = place(context, &arrays);
+  status = place(context, &arrays);
   if (!status)
     status =
         kernels_of(batch)->factor(context, batch, arrays.placed[LOWER], arrays.placed[DIAGONAL], arrays.placed[UPPER]);
@@ -164,7 +177,7 @@ karst_status karst_tridiagonal_factor(karst_tridiagonal *batch, const void *lowe
 karst_status karst_tridiagonal_solve_factored(karst_tridiagonal *batch, int right_sides, const void *right,
                                               void *solution)
 {
-  if (!batch || !right || !solution) return KARST_ERROR_ARGUMENT;
+  if (!batch) return KARST_ERROR_ARGUMENT;
   karst_context *context = batch->context;
   if (!batch->factored)
     return karst_fail(context, KARST_ERROR_ARGUMENT, "the batch has no factors: call karst_tridiagonal_factor first");
@@ -176,7 +189,8 @@ karst_status karst_tridiagonal_solve_factored(karst_tridiagonal *batch, int righ
                       right_sides);
   struct arrays arrays = {0};
   add_sides(&arrays, (size_t)count * scalar_of(batch), right, solution);
-  karst_status status = place(context, &arrays);
+  karst_status status = check_given(context, &arrays, RIGHT, SOLUTION);
+  if (!status) status = place(context, &arrays);
   if (!status)
     status =
         kernels_of(batch)->solve_factored(context, batch, right_sides, arrays.placed[RIGHT], arrays.placed[SOLUTION]);
@@ -198,7 +212,8 @@ karst_reason karst_tridiagonal_outcome(karst_tridiagonal *batch, int64_t *system
 karst_status karst_tridiagonal_convert(karst_tridiagonal *batch, int entries, karst_tridiagonal_layout from_layout,
                                        const void *from, void *to)
 {
-  if (!batch || !from || !to) return KARST_ERROR_ARGUMENT;
+  if (!batch) return KARST_ERROR_ARGUMENT;
+  if (!from || !to) return karst_missing(batch->context, from ? "to" : "from");
   if (entries < 1 || (from_layout != KARST_TRIDIAGONAL_AOS && from_layout != KARST_TRIDIAGONAL_SOA) ||
       count_of(&batch->shape, entries) < 0)
     return karst_fail(batch->context, KARST_ERROR_ARGUMENT, "a conversion of %d scalars a row from layout %d", entries,
