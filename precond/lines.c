@@ -22,6 +22,7 @@ struct settings {
 struct state {
   karst_line_axes axes; /* of direction auto; else they are the analysis's */
   karst_line_solves solves;
+  bool fresh; /* the direction was chosen from values that no update has found sound */
 };
 
 static int colours_of(const struct settings *settings) { return settings->order == ORDER_ZEBRA ? 2 : 1; }
@@ -67,11 +68,12 @@ static karst_status setup(karst_precond *p)
   return status;
 }
 
-/* The direction stays for later values. */
+/* The direction stays for later values, once values were sound. */
 static karst_status choose(karst_precond *p)
 {
   const struct settings *settings = p->settings;
   struct state *state = p->data;
+  state->fresh = true;
   karst_line_solves_destroy(p->context, &state->solves); /* what a failure has left */
   karst_line_axes_destroy(p->context, &state->axes);
   karst_status status =
@@ -94,6 +96,8 @@ static karst_status update(karst_precond *p)
   karst_factor_outcome outcome;
   karst_status status = karst_line_solves_factor(p->context, p->A, &state->solves, &outcome);
   karst_ilu_take_outcome(p, &outcome);
+  p->due = state->fresh && (status || outcome.reason != KARST_SOUND);
+  state->fresh = false;
   return status ? status : report(p, state->solves.factors[0].lines);
 }
 

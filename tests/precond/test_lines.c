@@ -199,6 +199,46 @@ static void direction_by_number(karst_context *context)
   karst_matrix_destroy(A);
 }
 
+/* Gives A the values of a problem, updates, and returns the direction in use. */
+static const char *direction_for(karst_context *context, karst_matrix *A, karst_precond *P, const char *problem)
+{
+  karst_context *host = tap_context();
+  karst_matrix *other = matrix_from(host, problem, 1);
+  tap_need(context, karst_matrix_update_values(A, karst_matrix_values(other)), "values");
+  tap_need(context, karst_precond_update(P), "update");
+  karst_matrix_destroy(other);
+  karst_context_destroy(host);
+  return text_of(P, "line_direction_used");
+}
+
+/* Values that could not be factored have chosen nothing; the first sound ones have. */
+static void direction_again(karst_context *context)
+{
+  static const double bad[] = {0, NAN};
+  if (lacks_kernels(context, "the direction after bad values")) return;
+  for (int i = 0; i < 2; i++) {
+    karst_matrix *A = matrix_from(context, "poisson3d:9x8x7", 1);
+    const int64_t entries = karst_matrix_blocks(A);
+    double *value = tap_memory(entries, sizeof *value);
+    for (int64_t k = 0; k < entries; k++) value[k] = bad[i];
+    tap_need(context, karst_matrix_update_values(A, value), "values");
+    karst_precond *P = make(context, "auto", "jacobi", A);
+    bool failed = karst_precond_outcome(P, NULL) < 0;
+    tap_need(context, karst_precond_update(P), "update");
+    failed = failed && karst_precond_outcome(P, NULL) < 0;
+    tap_ok(failed && strcmp(direction_for(context, A, P, "anisotropic:9x8x7,epsx=0.1,epsy=0.1,epsz=1"), "z") == 0 &&
+               karst_precond_outcome(P, NULL) == KARST_SOUND,
+           "after values of %g the first sound ones choose", bad[i]);
+    tap_need(context, karst_matrix_update_values(A, value), "values");
+    tap_need(context, karst_precond_update(P), "update");
+    tap_ok(strcmp(direction_for(context, A, P, "anisotropic:9x8x7,epsx=1,epsy=0.1,epsz=0.1"), "z") == 0,
+           "and that direction stays");
+    free(value);
+    karst_precond_destroy(P);
+    karst_matrix_destroy(A);
+  }
+}
+
 /* Lines follow the grid, whatever the order of the rows, and fewer iterations the strong couplings. */
 static void orderings(karst_context *context)
 {
@@ -233,6 +273,7 @@ int main(void)
   tap_each_device(many_neighbours, "27 points");
   tap_each_device(exact, "one line");
   tap_each_device(direction, "the direction");
+  tap_each_device(direction_again, "the direction after bad values");
   tap_each_device(direction_by_number, "a singular diagonal block");
   tap_each_device(orderings, "orderings");
   return tap_done();
