@@ -149,16 +149,27 @@ static void report_separators(const karst_tridiagonal_pass *pass, const struct p
   if (failed < *failure) *failure = failed;
 }
 
+/* Factors groups of pieces. Where there is a right-hand side it is eliminated along a group while the cache has its
+ * factors. */
+static void eliminate_pieces(const karst_tridiagonal_pass *pass, int64_t first, int64_t last,
+                             karst_tridiagonal_room *room)
+{
+  const struct kernels *kernels = kernels_of(pass);
+  for (int64_t group = first; group < last; group++) {
+    kernels->factor(pass, group, group + 1, room);
+    if (pass->right) kernels->forward(pass, group, group + 1, room);
+  }
+}
+
 static void factor(karst_context *context, karst_tridiagonal_plan *plan, const karst_tridiagonal_pass *pass,
                    const struct pieces *pieces)
 {
-  const struct kernels *kernels = kernels_of(pass);
   const int64_t separators = pass->systems * pieces->separators;
   const int lanes = karst_tridiagonal_lanes(pass->single);
   uint64_t reduced = KARST_TRIDIAGONAL_NO_FAILURE;
   karst_tridiagonal_pass own = *pass;
   own.pieces = pieces;
-  karst_tridiagonal_run(context, plan, kernels->factor, &own, pieces->groups, &plan->failure);
+  karst_tridiagonal_run(context, plan, eliminate_pieces, &own, pieces->groups, &plan->failure);
   if (separators == 0) return;
   karst_tridiagonal_run(context, plan, pass->single ? tridiagonal_split_couple_any_float : tridiagonal_split_couple_any,
                         &own, (separators + lanes - 1) / lanes, &plan->failure);
@@ -168,30 +179,23 @@ static void factor(karst_context *context, karst_tridiagonal_plan *plan, const k
   report_separators(pass, pieces, reduced, &plan->failure);
 }
 
-static void solve_sides(karst_context *context, karst_tridiagonal_plan *plan, const karst_tridiagonal_pass *pass,
-                        const struct pieces *pieces)
+/* Solves for the separators and substitutes, once a right-hand side is eliminated along the pieces. */
+static void substitute_side(karst_context *context, karst_tridiagonal_plan *plan, const karst_tridiagonal_pass *pass,
+                            const struct pieces *pieces)
 {
-  const struct kernels *kernels = kernels_of(pass);
   const int64_t separators = pass->systems * pieces->separators;
-  const int64_t bytes =
-      pass->systems * pass->rows * pass->block_size * (int64_t)(pass->single ? sizeof(float) : sizeof(double));
   const int lanes = karst_tridiagonal_lanes(pass->single);
   karst_tridiagonal_pass own = *pass, reduced = reduced_pass(pass, pieces);
   own.pieces = pieces;
   reduced.right = reduced.solution = pieces->right;
-  for (int side = 0; side < pass->right_sides; side++) {
-    own.right = (const char *)pass->right + side * bytes;
-    own.solution = (char *)pass->solution + side * bytes;
-    karst_tridiagonal_run(context, plan, kernels->forward, &own, pieces->groups, &plan->failure);
-    if (separators > 0) {
-      karst_tridiagonal_run(context, plan,
-                            pass->single ? tridiagonal_split_gather_any_float : tridiagonal_split_gather_any, &own,
-                            (separators + lanes - 1) / lanes, &plan->failure);
-      karst_tridiagonal_run(context, plan, karst_tridiagonal_thomas(pass->single, pass->block_size).apply, &reduced,
-                            (pass->systems + lanes - 1) / lanes, &plan->failure);
-    }
-    karst_tridiagonal_run(context, plan, kernels->backward, &own, pieces->groups, &plan->failure);
+  if (separators > 0) {
+    karst_tridiagonal_run(context, plan,
+                          pass->single ? tridiagonal_split_gather_any_float : tridiagonal_split_gather_any, &own,
+                          (separators + lanes - 1) / lanes, &plan->failure);
+    karst_tridiagonal_run(context, plan, karst_tridiagonal_thomas(pass->single, pass->block_size).apply, &reduced,
+                          (pass->systems + lanes - 1) / lanes, &plan->failure);
   }
+  karst_tridiagonal_run(context, plan, kernels_of(pass)->backward, &own, pieces->groups, &plan->failure);
 }
 
 /* Without an array for the factors they are in the work space. */
@@ -200,14 +204,23 @@ static void solve(karst_context *context, karst_tridiagonal_plan *plan, const ka
   char *work = (char *)plan->shared + plan->needs.kept * KARST_TRIDIAGONAL_REGISTER;
   const struct pieces pieces = pieces_of(pass, pass->kept ? pass->kept : plan->shared, work);
   factor(context, plan, pass, &pieces);
-  if (pass->right) solve_sides(context, plan, pass, &pieces);
+  if (pass->right) substitute_side(context, plan, pass, &pieces);
 }
 
 static void apply(karst_context *context, karst_tridiagonal_plan *plan, const karst_tridiagonal_pass *pass)
 {
   char *work = (char *)plan->shared + plan->needs.kept * KARST_TRIDIAGONAL_REGISTER;
   const struct pieces pieces = pieces_of(pass, pass->kept, work);
-  solve_sides(context, plan, pass, &pieces);
+  const int64_t bytes =
+      pass->systems * pass->rows * pass->block_size * (int64_t)(pass->single ? sizeof(float) : sizeof(double));
+  karst_tridiagonal_pass own = *pass;
+  own.pieces = &pieces;
+  for (int side = 0; side < pass->right_sides; side++) {
+    own.right = (const char *)pass->right + side * bytes;
+    own.solution = (char *)pass->solution + side * bytes;
+    karst_tridiagonal_run(context, plan, kernels_of(pass)->forward, &own, pieces.groups, &plan->failure);
+    substitute_side(context, plan, &own, &pieces);
+  }
 }
 
 const karst_tridiagonal_way karst_tridiagonal_way_split = {"split", needs, solve, apply};

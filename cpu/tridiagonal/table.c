@@ -12,7 +12,8 @@ static const karst_tridiagonal_way *const ways[] = {
     [KARST_TRIDIAGONAL_SPLIT] = &karst_tridiagonal_way_split,
 };
 
-/* Thomas in half or more of the lanes is faster than split, which does twice the work. The choice does not depend on the
+/* Split does 7/3 of the work of Thomas, whose lanes are the systems: with systems in more than half of them Thomas is
+ * faster. The choice does not depend on the
  * number of threads, so that results do not. */
 static karst_tridiagonal_method choose(const karst_tridiagonal_shape *shape)
 {
