@@ -36,7 +36,7 @@ const char *karst_reason_text(karst_reason reason)
 {
   switch (reason) {
   case KARST_SOUND:
-    return "not run";
+    return "sound";
   case KARST_CONVERGED_RTOL:
     return "converged: relative residual";
   case KARST_CONVERGED_ATOL:

@@ -174,6 +174,11 @@ static bool sound(karst_context *context, karst_tridiagonal_shape shape)
   return right;
 }
 
+static void say(void)
+{
+  tap_ok(strcmp(karst_reason_text(KARST_SOUND), "sound") == 0, "the outcome of a batch that is solved is called sound");
+}
+
 static void test(karst_context *context)
 {
   static const int sizes[] = {1, 2, 3, 5, 8, 17};
@@ -200,6 +205,7 @@ static void test(karst_context *context)
 
 int main(void)
 {
+  say();
   tap_each_device(test, "outcomes of batches");
   return tap_done();
 }
