@@ -23,8 +23,7 @@ static karst_status allocate(karst_context *context, size_t bytes, const char *w
 {
   char *base;
   *memory = NULL;
-  if (bytes > PTRDIFF_MAX - 2 * ALIGNMENT)
-    return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: %s needs %zu bytes", what, bytes);
+  if (bytes > PTRDIFF_MAX - 2 * ALIGNMENT) return karst_short_of_memory(context, SIZE_MAX, what);
   karst_status status = karst_allocate(context, &base, (int64_t)bytes + 2 * ALIGNMENT, 1, what);
   if (status) return status;
   char *aligned = base + 2 * ALIGNMENT - (uintptr_t)base % ALIGNMENT;

@@ -61,6 +61,9 @@ void karst_notify(karst_context *context, karst_message_kind kind, const char *f
 /* The default allocator of a context. */
 karst_allocator karst_allocator_standard(void);
 
+/* KARST_ERROR_NO_MEMORY with the sentence that what needs so many bytes; more than PTRDIFF_MAX: too many to be counted. */
+karst_status karst_short_of_memory(karst_context *context, size_t bytes, const char *what);
+
 /* Host memory through the context's allocator. count * size is checked for overflow; a count of 0 gives a pointer
  * that may be released. On failure *memory is NULL and the error names the size. what: "the factors", for the error. */
 karst_status karst_allocate(karst_context *context, void *memory /* T ** */, int64_t count, size_t size,

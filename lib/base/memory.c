@@ -33,16 +33,27 @@ static void release_free(void *user, void *memory)
 
 karst_allocator karst_allocator_standard(void) { return (karst_allocator){allocate_malloc, release_free, NULL}; }
 
+karst_status karst_short_of_memory(karst_context *context, size_t bytes, const char *what)
+{
+  if (bytes > PTRDIFF_MAX)
+    return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: %s needs more bytes than can be counted", what);
+  return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: %s needs %zu bytes", what, bytes);
+}
+
+/* The bytes of an array, or SIZE_MAX if they cannot be counted. */
+static size_t bytes_of(int64_t count, size_t size)
+{
+  size_t bytes;
+  return count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes) ? SIZE_MAX : bytes;
+}
+
 karst_status karst_allocate(karst_context *context, void *memory, int64_t count, size_t size, const char *what)
 {
   void *block = NULL;
-  size_t bytes;
-  bool fits = count >= 0 && !__builtin_mul_overflow((size_t)count, size, &bytes) && bytes <= PTRDIFF_MAX;
-  if (fits) block = context->allocator.allocate(context->allocator.user, bytes ? bytes : 1);
+  const size_t bytes = bytes_of(count, size);
+  if (bytes <= PTRDIFF_MAX) block = context->allocator.allocate(context->allocator.user, bytes ? bytes : 1);
   memcpy(memory, &block, sizeof block);
-  if (block) return KARST_SUCCESS;
-  return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: %s needs %lld times %zu bytes", what,
-                    (long long)count, size);
+  return block ? KARST_SUCCESS : karst_short_of_memory(context, bytes, what);
 }
 
 karst_status karst_allocate_zero(karst_context *context, void *memory, int64_t count, size_t size, const char *what)
@@ -63,10 +74,9 @@ void karst_release(karst_context *context, void *memory)
 /* Takes count scalars of size bytes each. */
 static karst_status take_scalars(karst_context *context, int64_t count, size_t size, const char *what, void **memory)
 {
-  size_t bytes;
+  const size_t bytes = bytes_of(count ? count : 1, size);
   *memory = NULL;
-  if (count < 0 || __builtin_mul_overflow((size_t)(count ? count : 1), size, &bytes) || bytes > PTRDIFF_MAX)
-    return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: %s needs %lld scalars", what, (long long)count);
+  if (bytes > PTRDIFF_MAX) return karst_short_of_memory(context, bytes, what);
   return context->backend->allocate(context, bytes, what, memory);
 }
 

@@ -1,5 +1,6 @@
 /* test_errors.c - wrong arguments are refused with a sentence, NULL objects are harmless, a shortage of memory gives its
  * status and releases everything, and solves allocate nothing. */
+#include "lib/backend/backend.h"
 #include "tests/support/failing_allocator.h"
 #include "tests/support/tridiagonal.h"
 
@@ -193,6 +194,23 @@ static void refuse_memory(karst_context *context)
   const karst_status status = karst_tridiagonal_create(context, &shape, &batch);
   tap_ok((status == KARST_ERROR_NO_MEMORY || status == KARST_ERROR_OPTION) && !batch, "refused: %s",
          karst_context_error(context));
+  double *memory;
+  tap_ok(karst_device_doubles(context, INT64_MAX / 4, "an array", &memory) == KARST_ERROR_NO_MEMORY && !memory &&
+             strstr(karst_context_error(context), "an array needs more bytes than can be counted"),
+         "refused: %s", karst_context_error(context));
+}
+
+/* An allocation that is refused is named with its bytes, as one number. */
+static void bytes_are_named(void)
+{
+  karst_context *context = tap_context();
+  const karst_tridiagonal_shape shape = {1, INT32_MAX, 3000, 0, KARST_TRIDIAGONAL_AOS, KARST_TRIDIAGONAL_CR};
+  karst_tridiagonal *batch = NULL;
+  tap_ok(karst_tridiagonal_create(context, &shape, &batch) == KARST_ERROR_NO_MEMORY && !batch &&
+             (strstr(karst_context_error(context), " bytes") || strstr(karst_context_error(context), "be counted")) &&
+             !strstr(karst_context_error(context), "times"),
+         "on the CPU: %s", karst_context_error(context));
+  karst_context_destroy(context);
 }
 
 static void test(karst_context *context)
@@ -209,5 +227,6 @@ int main(void)
   accept_null();
   tap_each_device(test, "errors of tridiagonal systems");
   memory_fails();
+  bytes_are_named();
   return tap_done();
 }
