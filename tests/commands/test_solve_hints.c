@@ -134,6 +134,17 @@ static void test_shut_well(void)
   const char *path = write_shut_well();
   struct maker maker;
   follow(path, LIST("--rhs", "Aones"), "as for a shut well: try --shift 1", LIST("--shift", "1"), "a row of zeros");
+  maker = begin(path, 3); /* no row before the first one fills its zero */
+  put(&maker, 0, 0, 0);
+  put(&maker, 0, 1, 1);
+  put(&maker, 1, 0, 1);
+  put(&maker, 1, 1, 2);
+  put(&maker, 1, 2, 1);
+  put(&maker, 2, 1, 1);
+  put(&maker, 2, 2, 3);
+  end(&maker);
+  follow(path, LIST("--precond", "lines", "--grid", "3x1"), "try --precond iluk --shift 1",
+         LIST("--precond", "iluk", "--shift", "1"), "a first diagonal entry of zero");
   maker = begin(path, 3);
   for (int i = 0; i < 3; i++) put(&maker, i, i, i);
   end(&maker);

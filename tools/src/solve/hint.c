@@ -123,7 +123,8 @@ static bool hint_for_matrix(const struct hint_case *solve, const struct hint_fac
 
 static bool hint_for_pivot(const struct hint_case *solve, const struct hint_facts *facts, char hint[SOLVE_HINT_SIZE])
 {
-  if (facts->empty > 0 && !facts->zero_pivot_row &&
+  const bool filled = solve->result->block_row != 0; /* no row is before the first one */
+  if (facts->empty > 0 && !facts->zero_pivot_row && filled &&
       (!is(solve->options, "ordering", "natural") || !is(solve->options, "precond", "iluk"))) {
     char methods[96] = "";
     add_option(methods, sizeof methods, solve->given, "solver", "auto");
