@@ -79,6 +79,10 @@ karst_status karst_line_axes_make_along(karst_context *context, const karst_matr
     status = karst_line_strengths(context, A, &grid, strength);
     if (!status) axis = strongest(strength);
   }
+  if (!status && direction != KARST_LINES_AUTO && grid.grid.size[axis] == 1)
+    karst_notify(context, KARST_MESSAGE_WARNING,
+                 "%s: the grid has one cell along %s, so that each line is one cell and is solved as by jacobi", method,
+                 direction_name((size_t)direction));
   if (!status) status = add_axis(context, A, &grid, axis, colours, axes);
   karst_line_grid_destroy(context, &grid);
   return status;

@@ -3,6 +3,7 @@
  * both orders. auto takes the direction of the strongest couplings. */
 #include "lib/backend/backend.h"
 #include "tests/support/line_dense.h"
+#include "tests/support/multigrid.h"
 #include "tests/support/named_values.h"
 #include "tests/support/problem.h"
 
@@ -239,6 +240,28 @@ static void direction_again(karst_context *context)
   }
 }
 
+/* Along an axis of one cell lines are cells, which the caller is told, unless auto has taken the axis. */
+static void direction_of_one_cell(karst_context *context)
+{
+  static const struct {
+    const char *problem, *direction;
+    int warnings;
+  } cases[] = {
+      {"poisson2d:6x5", "z", 1}, {"poisson2d:6x5", "y", 0}, {"poisson2d:6x1", "y", 1}, {"poisson2d:6x5", "auto", 0}};
+  if (lacks_kernels(context, "an axis of one cell")) return;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct warnings warnings = {0};
+    karst_matrix *A = matrix_from(context, cases[i].problem, 1);
+    karst_context_set_message(context, keep_warning, &warnings);
+    karst_precond *P = make(context, cases[i].direction, "jacobi", A);
+    karst_context_set_message(context, NULL, NULL);
+    tap_ok(warnings.count == cases[i].warnings && (!warnings.count || strstr(warnings.text, "one cell along")),
+           "%s along %s: %d warnings %s", cases[i].problem, cases[i].direction, warnings.count, warnings.text);
+    karst_precond_destroy(P);
+    karst_matrix_destroy(A);
+  }
+}
+
 /* Lines follow the grid, whatever the order of the rows, and fewer iterations the strong couplings. */
 static void orderings(karst_context *context)
 {
@@ -273,6 +296,7 @@ int main(void)
   tap_each_device(many_neighbours, "27 points");
   tap_each_device(exact, "one line");
   tap_each_device(direction, "the direction");
+  tap_each_device(direction_of_one_cell, "an axis of one cell");
   tap_each_device(direction_again, "the direction after bad values");
   tap_each_device(direction_by_number, "a singular diagonal block");
   tap_each_device(orderings, "orderings");
