@@ -90,8 +90,9 @@ karst_status karst_krylov_create(const struct karst_krylov_ops *ops, const karst
                       M->ops->name);
   if (M->unsymmetric && ops->symmetric)
     return karst_fail(context, KARST_ERROR_OPTION,
-                      "%s needs a symmetric preconditioner, and %s%s%s is not: use bicgstab or fgmres", ops->name,
-                      M->ops->name, M->unsymmetric[0] ? " with " : "", M->unsymmetric);
+                      "%s needs a symmetric preconditioner, and %s%s%s is not: use %s%sbicgstab or fgmres", ops->name,
+                      M->ops->name, M->unsymmetric[0] ? " with " : "", M->unsymmetric, M->instead ? M->instead : "",
+                      M->instead ? ", " : "");
   karst_status status = karst_allocate_zero(context, krylov, 1, sizeof **krylov, "a Krylov driver");
   if (status) return status;
   karst_krylov *k = *krylov;

@@ -61,7 +61,10 @@ static karst_status setup(karst_precond *p)
   if (status) return status;
   p->data = state;
   p->due = settings->direction == KARST_LINES_AUTO;
-  if (settings->order == ORDER_ZEBRA) p->unsymmetric = "line-order zebra";
+  if (settings->order == ORDER_ZEBRA) {
+    p->unsymmetric = "line-order zebra";
+    p->instead = "line-order jacobi";
+  }
   if (p->due) return KARST_SUCCESS;
   status = karst_line_solves_plan(p->context, p->A, p->analysis->data, &state->solves);
   if (!status) karst_line_solves_count(p, &state->solves);

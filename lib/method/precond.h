@@ -131,6 +131,7 @@ struct karst_precond {
   bool varies;                   /* set by setup: M^-1 is not the same linear operator in each apply */
   const char *unsymmetric; /* NULL: M^-1 is symmetric if A is. Else the option that is the cause, which setup sets,
                             * or "" if ops->unsymmetric is set */
+  const char *instead;     /* the option that makes it symmetric, which setup sets with unsymmetric; or NULL */
   bool calls_registered;   /* set by setup: an apply calls a registered method, which may wait or fail */
   karst_reason reason;     /* after update KARST_SOUND, _SINGULAR_BLOCK, _NOT_FINITE, _INDEFINITE_PRECOND, or
                                   * _OUT_OF_RANGE: float cannot hold the factors of block_row */

@@ -71,7 +71,10 @@ static karst_status setup(karst_precond *p)
   state->settings = resolve(p->settings);
   state->rebuilds = -1;
   p->data = state;
-  if (state->settings.smoother == KARST_AMG_BY_ADI) p->unsymmetric = "amg-smoother adi";
+  if (state->settings.smoother == KARST_AMG_BY_ADI) {
+    p->unsymmetric = "amg-smoother adi";
+    p->instead = "amg-smoother lines";
+  }
   return KARST_SUCCESS;
 }
 
