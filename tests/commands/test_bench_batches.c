@@ -105,6 +105,13 @@ static void test_refusals(void)
   }
 }
 
+static void test_help(void)
+{
+  const struct cli_run *run = CLI_RUN("bench", "--help=options");
+  check_run(run, run->status == 0 && strstr(run->out, "16/4,32/4,64/4,128/4") && strstr(run->out, "48 sizes"),
+            "bench --help=options names the default sizes and how many there may be");
+}
+
 int main(void)
 {
   cli_need("bench");
@@ -112,5 +119,6 @@ int main(void)
   test_rates();
   test_picture();
   test_refusals();
+  test_help();
   return tap_done();
 }

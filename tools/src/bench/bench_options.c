@@ -56,16 +56,20 @@ const struct tool_option bench_options[] = {
      "With --sequence it has the iterations of each system, with tridiagonal the times over n, of float if that is "
      "among the precisions.",
      TOOL_TEXT, PLACE(plot)},
-    {"batches", "SIZE,...", "", "with the MATRIX tridiagonal: batches of these sizes; SIZE: [SYSTEMSx]ROWS[/M]",
-     "A system has ROWS block rows with blocks of M by M, 1 by default. Without SYSTEMS there are 512 systems, or as "
-     "many "
-     "as make the rows of --rows. The default has the sizes of Figures 1 and 2 of the paper, or with --rows some for "
-     "each M from 1 to 8.",
+    {"batches", "SIZE,...", "those of the paper",
+     "with the MATRIX tridiagonal: batches of these sizes; SIZE: [SYSTEMSx]ROWS[/M]",
+     "A system has ROWS block rows with blocks of M by M, 1 by default and 1024 at most. Without SYSTEMS there are 512 "
+     "systems, or as many as make the rows of --rows. The list has 48 sizes at most. The default has those of Figures "
+     "1 and 2 of the paper, 16,32,64,128,256,512,1024,16/4,32/4,64/4,128/4, or with --rows 128, 1024 and 8192 for M = "
+     "1, "
+     "128 and 1024 for 2 and 3, 64 and 512 for 4 and 5, and 32 and 256 for 6 to 8.",
      TOOL_TEXT, PLACE(batches)},
     {"rows", "N", "", "with tridiagonal: batches of N block rows in all, against the copy bandwidth", NULL, TOOL_COUNT,
      PLACE(rows)},
-    {"methods", "METHOD,...", "", "with tridiagonal: METHOD[:LAYOUT] of auto, thomas, cr, pcr, hybrid, split; aos, soa",
-     "Without LAYOUT both are timed. The default is all methods, or with --rows auto:soa.", TOOL_TEXT, PLACE(methods)},
+    {"methods", "METHOD,...", "all",
+     "with tridiagonal: METHOD[:LAYOUT] of auto, thomas, cr, pcr, hybrid, split; aos, soa",
+     "Without LAYOUT both are timed. The list has 12 methods at most. The default is all, or with --rows auto:soa.",
+     TOOL_TEXT, PLACE(methods)},
     {"precision", "float,double", "float,double", "with tridiagonal: the types of the numbers", NULL, TOOL_TEXT,
      PLACE(precision)},
     {"profile", "", "", "with --solves, on a GPU: the time of each kernel in a solve, by CUPTI", NULL, TOOL_SWITCH,
