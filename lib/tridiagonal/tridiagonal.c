@@ -10,10 +10,13 @@ static const struct karst_tridiagonal_kernels *kernels_of(const karst_tridiagona
 
 static size_t scalar_of(const karst_tridiagonal *batch) { return batch->shape.single ? sizeof(float) : sizeof(double); }
 
-/* Scalars of an array with entries of them a row, or -1 if their bytes do not fit into 63 bits. */
+enum { LARGEST_BLOCK = 46340 }; /* the entries of a block are counted by an int */
+
+/* Scalars of an array with entries of them a row, or -1 if they have more than 2^53 bytes: factors and work space take
+ * up to 500 times as many, which fit into 63 bits. */
 static int64_t count_of(const karst_tridiagonal_shape *shape, int64_t entries)
 {
-  const int64_t most = INT64_MAX / (int64_t)sizeof(double);
+  const int64_t most = (INT64_C(1) << 53) / (int64_t)sizeof(double);
   if (shape->systems > most / shape->rows) return -1;
   const int64_t rows = shape->systems * shape->rows;
   return rows > most / entries ? -1 : rows * entries;
@@ -27,8 +30,11 @@ static karst_status check_shape(karst_context *context, const karst_tridiagonal_
     return karst_fail(context, KARST_ERROR_ARGUMENT, "%d is no layout of a batch", (int)shape->layout);
   if ((int)shape->method < KARST_TRIDIAGONAL_AUTO || shape->method > KARST_TRIDIAGONAL_SPLIT)
     return karst_fail(context, KARST_ERROR_ARGUMENT, "%d is no method for a batch", (int)shape->method);
+  if (shape->block_size > LARGEST_BLOCK)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "block_size of a batch is %d, and at most %d", shape->block_size,
+                      LARGEST_BLOCK);
   if (count_of(shape, (int64_t)shape->block_size * shape->block_size) < 0)
-    return karst_fail(context, KARST_ERROR_ARGUMENT, "the arrays of the batch would have more than 2^63 bytes");
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "the arrays of the batch would have more than 2^53 bytes");
   return KARST_SUCCESS;
 }
 

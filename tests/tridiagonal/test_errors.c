@@ -44,7 +44,10 @@ static void refuse_shapes(karst_context *context)
   refuse(context, shape, KARST_ERROR_ARGUMENT, "no method");
   shape = sound;
   shape.systems = INT64_MAX / 64;
-  refuse(context, shape, KARST_ERROR_ARGUMENT, "2^63");
+  refuse(context, shape, KARST_ERROR_ARGUMENT, "2^53");
+  shape = sound;
+  shape.block_size = 46341;
+  refuse(context, shape, KARST_ERROR_ARGUMENT, "at most 46340");
   tap_ok(karst_tridiagonal_create(NULL, &sound, &batch) == KARST_ERROR_ARGUMENT &&
              is_missing(context, karst_tridiagonal_create(context, NULL, &batch), "the shape of the batch") &&
              is_missing(context, karst_tridiagonal_create(context, &sound, NULL), "the place for the batch"),
@@ -186,10 +189,10 @@ static void memory_fails(void)
     }
 }
 
-/* A batch whose arrays would fit into 63 bits, but into no memory. */
+/* A batch whose arrays can be counted, but fit into no memory. */
 static void refuse_memory(karst_context *context)
 {
-  const karst_tridiagonal_shape shape = {1, INT32_MAX, 3000, 0, KARST_TRIDIAGONAL_AOS, KARST_TRIDIAGONAL_THOMAS};
+  const karst_tridiagonal_shape shape = {1, INT32_MAX, 500, 0, KARST_TRIDIAGONAL_AOS, KARST_TRIDIAGONAL_THOMAS};
   karst_tridiagonal *batch = NULL;
   const karst_status status = karst_tridiagonal_create(context, &shape, &batch);
   tap_ok((status == KARST_ERROR_NO_MEMORY || status == KARST_ERROR_OPTION) && !batch, "refused: %s",
@@ -204,7 +207,7 @@ static void refuse_memory(karst_context *context)
 static void bytes_are_named(void)
 {
   karst_context *context = tap_context();
-  const karst_tridiagonal_shape shape = {1, INT32_MAX, 3000, 0, KARST_TRIDIAGONAL_AOS, KARST_TRIDIAGONAL_CR};
+  const karst_tridiagonal_shape shape = {1, INT32_MAX, 500, 0, KARST_TRIDIAGONAL_AOS, KARST_TRIDIAGONAL_CR};
   karst_tridiagonal *batch = NULL;
   tap_ok(karst_tridiagonal_create(context, &shape, &batch) == KARST_ERROR_NO_MEMORY && !batch &&
              (strstr(karst_context_error(context), " bytes") || strstr(karst_context_error(context), "be counted")) &&
