@@ -232,21 +232,21 @@ KARST_INLINE void NAME(reduce_apply)(int m, const karst_tridiagonal_pass *pass, 
 }
 
 #define KERNELS(WHERE, SIZE, M, ROOM)                                                                                  \
-  WHERE static void NAME(tridiagonal_reduce_solve_##SIZE)(const karst_tridiagonal_pass *pass, int64_t first,           \
-                                                          int64_t last, karst_tridiagonal_room *own)                   \
+  KARST_##WHERE static void NAME(tridiagonal_reduce_solve_##SIZE)(const karst_tridiagonal_pass *pass, int64_t first,   \
+                                                                  int64_t last, karst_tridiagonal_room *own)           \
   {                                                                                                                    \
     ROOM(M);                                                                                                           \
     NAME(reduce_solve)(M, pass, first, last, &room, own);                                                              \
   }                                                                                                                    \
-  WHERE static void NAME(tridiagonal_reduce_apply_##SIZE)(const karst_tridiagonal_pass *pass, int64_t first,           \
-                                                          int64_t last, karst_tridiagonal_room *own)                   \
+  KARST_##WHERE static void NAME(tridiagonal_reduce_apply_##SIZE)(const karst_tridiagonal_pass *pass, int64_t first,   \
+                                                                  int64_t last, karst_tridiagonal_room *own)           \
   {                                                                                                                    \
     ROOM(M);                                                                                                           \
     NAME(reduce_apply)(M, pass, first, last, &room, own);                                                              \
   }
-KERNELS(KARST_INSTANCE, 1, 1, ROOM_ON_STACK)
-KERNELS(KARST_INSTANCE, 4, 4, ROOM_ON_STACK)
-KERNELS(KARST_KERNEL, any, pass->block_size, ROOM_OF_THREAD)
+KERNELS(INSTANCE, 1, 1, ROOM_ON_STACK)
+KERNELS(INSTANCE, 4, 4, ROOM_ON_STACK)
+KERNELS(KERNEL, any, pass->block_size, ROOM_OF_THREAD)
 #undef KERNELS
 
 static const karst_tridiagonal_instance NAME(reduce_instances)[KARST_BLOCK_SIZE_LARGEST_INSTANCE + 1] = {

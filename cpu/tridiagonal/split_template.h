@@ -220,8 +220,8 @@ KARST_INLINE void NAME(split_backward)(int m, const karst_tridiagonal_pass *pass
 }
 
 #define KERNEL(WHERE, WHAT, SIZE, M, ROOM)                                                                             \
-  WHERE static void NAME(tridiagonal_split_##WHAT##_##SIZE)(const karst_tridiagonal_pass *pass, int64_t first,         \
-                                                            int64_t last, karst_tridiagonal_room *own)                 \
+  KARST_##WHERE static void NAME(tridiagonal_split_##WHAT##_##SIZE)(const karst_tridiagonal_pass *pass, int64_t first, \
+                                                                    int64_t last, karst_tridiagonal_room *own)         \
   {                                                                                                                    \
     ROOM(M);                                                                                                           \
     NAME(split_##WHAT)(M, pass, first, last, &room, own);                                                              \
@@ -230,11 +230,11 @@ KARST_INLINE void NAME(split_backward)(int m, const karst_tridiagonal_pass *pass
   KERNEL(WHERE, factor, SIZE, M, ROOM)                                                                                 \
   KERNEL(WHERE, forward, SIZE, M, ROOM)                                                                                \
   KERNEL(WHERE, backward, SIZE, M, ROOM)
-#define INSTANCE(M) KERNELS(KARST_INSTANCE, M, M, ROOM_ON_STACK)
+#define INSTANCE(M) KERNELS(INSTANCE, M, M, ROOM_ON_STACK)
 KARST_BLOCK_SIZES(INSTANCE)
-KERNELS(KARST_KERNEL, any, pass->block_size, ROOM_OF_THREAD)
-KERNEL(KARST_KERNEL, couple, any, pass->block_size, ROOM_OF_THREAD)
-KERNEL(KARST_KERNEL, gather, any, pass->block_size, ROOM_OF_THREAD)
+KERNELS(KERNEL, any, pass->block_size, ROOM_OF_THREAD)
+KERNEL(KERNEL, couple, any, pass->block_size, ROOM_OF_THREAD)
+KERNEL(KERNEL, gather, any, pass->block_size, ROOM_OF_THREAD)
 #undef INSTANCE
 #undef KERNELS
 #undef KERNEL

@@ -50,21 +50,21 @@ KARST_INLINE void NAME(thomas_apply)(int m, const karst_tridiagonal_pass *pass, 
 }
 
 #define KERNELS(WHERE, SIZE, M, ROOM)                                                                                  \
-  WHERE static void NAME(tridiagonal_thomas_solve_##SIZE)(const karst_tridiagonal_pass *pass, int64_t first,           \
-                                                          int64_t last, karst_tridiagonal_room *own)                   \
+  KARST_##WHERE static void NAME(tridiagonal_thomas_solve_##SIZE)(const karst_tridiagonal_pass *pass, int64_t first,   \
+                                                                  int64_t last, karst_tridiagonal_room *own)           \
   {                                                                                                                    \
     ROOM(M);                                                                                                           \
     NAME(thomas_solve)(M, pass, first, last, &room, own);                                                              \
   }                                                                                                                    \
-  WHERE static void NAME(tridiagonal_thomas_apply_##SIZE)(const karst_tridiagonal_pass *pass, int64_t first,           \
-                                                          int64_t last, karst_tridiagonal_room *own)                   \
+  KARST_##WHERE static void NAME(tridiagonal_thomas_apply_##SIZE)(const karst_tridiagonal_pass *pass, int64_t first,   \
+                                                                  int64_t last, karst_tridiagonal_room *own)           \
   {                                                                                                                    \
     ROOM(M);                                                                                                           \
     NAME(thomas_apply)(M, pass, first, last, &room, own);                                                              \
   }
-#define INSTANCE(M) KERNELS(KARST_INSTANCE, M, M, ROOM_ON_STACK)
+#define INSTANCE(M) KERNELS(INSTANCE, M, M, ROOM_ON_STACK)
 KARST_BLOCK_SIZES(INSTANCE)
-KERNELS(KARST_KERNEL, any, pass->block_size, ROOM_OF_THREAD)
+KERNELS(KERNEL, any, pass->block_size, ROOM_OF_THREAD)
 #undef INSTANCE
 #undef KERNELS
 
