@@ -58,11 +58,10 @@ const struct tool_option bench_options[] = {
      TOOL_TEXT, PLACE(plot)},
     {"batches", "SIZE,...", "those of the paper",
      "with the MATRIX tridiagonal: batches of these sizes; SIZE: [SYSTEMSx]ROWS[/M]",
-     "A system has ROWS block rows with blocks of M by M, 1 by default and 1024 at most. Without SYSTEMS there are 512 "
-     "systems, or as many as make the rows of --rows. The list has 48 sizes at most. The default has those of Figures "
-     "1 and 2 of the paper, 16,32,64,128,256,512,1024,16/4,32/4,64/4,128/4, or with --rows 128, 1024 and 8192 for M = "
-     "1, "
-     "128 and 1024 for 2 and 3, 64 and 512 for 4 and 5, and 32 and 256 for 6 to 8.",
+     "A system has ROWS block rows with blocks of M by M, 1 by default and 1024 at most. Without SYSTEMS there are "
+     "512 systems, or as many as make the rows of --rows. The list has 48 sizes at most. The default has those of "
+     "Figures 1 and 2 of the paper, 16,32,64,128,256,512,1024,16/4,32/4,64/4,128/4, or with --rows 128, 1024 and "
+     "8192 for M = 1, 128 and 1024 for 2 and 3, 64 and 512 for 4 and 5, and 32 and 256 for 6 to 8.",
      TOOL_TEXT, PLACE(batches)},
     {"rows", "N", "", "with tridiagonal: batches of N block rows in all, against the copy bandwidth", NULL, TOOL_COUNT,
      PLACE(rows)},
