@@ -13,8 +13,7 @@ static const karst_tridiagonal_way *const ways[] = {
 };
 
 /* Split does 7/3 of the work of Thomas, whose lanes are the systems: with systems in more than half of them Thomas is
- * faster. The choice does not depend on the
- * number of threads, so that results do not. */
+ * faster. The choice does not depend on the number of threads, so that results do not. */
 static karst_tridiagonal_method choose(const karst_tridiagonal_shape *shape)
 {
   enum { LONG = 256 }; /* rows that make enough pieces */

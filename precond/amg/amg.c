@@ -291,8 +291,7 @@ static const karst_option amg_rows[] = {
      "l1-jacobi divides by the sum of the absolute values of the row, and cannot diverge on a symmetric positive "
      "definite matrix. jacobi divides by a_ii. chebyshev iterates with l1-jacobi, to the order amg-order. lines and "
      "adi are the preconditioners of those names on the finest level, along line-direction, with l1-jacobi on the "
-     "others. "
-     "They need the grid of the matrix, given or found; adi is not symmetric, so cg refuses amg with it."},
+     "others. They need the grid of the matrix, given or found; adi is not symmetric, so cg refuses amg with it."},
     {"amg-sweeps", KARST_OPTION_INTEGER, false, FIELD(sweeps), NULL, 1, "1",
      "sweeps of the smoother before and after the coarser levels",
      "With two, a cycle takes four products with the matrix of each level, and with one, two. At most 100."},

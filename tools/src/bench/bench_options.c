@@ -42,11 +42,10 @@ const struct tool_option bench_options[] = {
     {"solves", "SOLVER", "", "time whole solves by SOLVER side by side instead, a row for each of --precond", NULL,
      TOOL_TEXT, PLACE(solves)},
     {"sequence", "", "", "solve the systems in the folder MATRIX one after another instead, as a simulator does",
-     "The matrices are prob_R_time_S__nit_N_matrix_istl..., as OPM Flow names them, or the same with .kbsr, in order "
-     "of "
-     "report step R, time S and Newton iteration N as numbers; right-hand sides are beside them. The first is set up, "
-     "as is one with another pattern; the others are updated. Each is solved from x = 0, by bicgstab unless --solves "
-     "names another solver, and each of --precond has a row.",
+     "The matrices are prob_R_time_S__nit_N_matrix_istl..., as OPM Flow names them, or the same with .kbsr, in "
+     "order of report step R, time S and Newton iteration N as numbers; right-hand sides are beside them. The first "
+     "is set up, as is one with another pattern; the others are updated. Each is solved from x = 0, by bicgstab "
+     "unless --solves names another solver, and each of --precond has a row.",
      TOOL_SWITCH, PLACE(sequence)},
     {"errors", "WAY", "", "with --sequence: the errors of the unknowns of a cell against solves to 1e-10 by WAY",
      "WAY is as in --precond, such as iluk, with level 2 where it has levels. Each reference is set up anew, on the "
@@ -59,16 +58,16 @@ const struct tool_option bench_options[] = {
     {"batches", "SIZE,...", "those of the paper",
      "with the MATRIX tridiagonal: batches of these sizes; SIZE: [SYSTEMSx]ROWS[/M]",
      "A system has ROWS block rows with blocks of M by M, 1 by default and 1024 at most. Without SYSTEMS there are "
-     "512 systems, or as many as make the rows of --rows. The list has 48 sizes at most. The default has those of "
-     "Figures 1 and 2 of the paper, 16,32,64,128,256,512,1024,16/4,32/4,64/4,128/4, or with --rows 128, 1024 and "
-     "8192 for M = 1, 128 and 1024 for 2 and 3, 64 and 512 for 4 and 5, and 32 and 256 for 6 to 8.",
+     "512 systems, or as many as make the rows of --rows. The list has 48 sizes at most. Those of "
+     "Figures 1 and 2 of the paper are 16,32,64,128,256,512,1024,16/4,32/4,64/4,128/4; with --rows the default is "
+     "128, 1024 and 8192 for M = 1, 128 and 1024 for 2 and 3, 64 and 512 for 4 and 5, and 32 and 256 for 6 to 8.",
      TOOL_TEXT, PLACE(batches)},
     {"rows", "N", "", "with tridiagonal: batches of N block rows in all, against the copy bandwidth", NULL, TOOL_COUNT,
      PLACE(rows)},
     {"methods", "METHOD,...", "all",
      "with tridiagonal: METHOD[:LAYOUT] of auto, thomas, cr, pcr, hybrid, split; aos, soa",
-     "Without LAYOUT both are timed. The list has 12 methods at most. The default is all, or with --rows auto:soa.",
-     TOOL_TEXT, PLACE(methods)},
+     "Without LAYOUT both are timed. The list has 12 methods at most. With --rows the default is auto:soa.", TOOL_TEXT,
+     PLACE(methods)},
     {"precision", "float,double", "float,double", "with tridiagonal: the types of the numbers", NULL, TOOL_TEXT,
      PLACE(precision)},
     {"profile", "", "", "with --solves, on a GPU: the time of each kernel in a solve, by CUPTI", NULL, TOOL_SWITCH,
