@@ -71,11 +71,13 @@ static void uncouple(struct tridiagonal *t, int64_t system, int64_t row)
   for (int i = 0; i < mm && row > 0; i++) block_of(t->lower, t, system, row)[i] = 0;
 }
 
-/* Makes the last row of a block the first. */
+/* Makes a block whose last row repeats its first. Its pivots are far from 0 but for the last, which is 0 in any order of
+ * elimination but for few rounding errors: those of random numbers in float may be as large as a pivot. */
 static void repeat_row(struct tridiagonal *t, double *block)
 {
   const int m = t->shape.block_size;
-  for (int c = 0; c < m; c++) block[c * m + m - 1] = m > 1 ? block[c * m] : 0;
+  for (int c = 0; c < m; c++)
+    for (int r = 0; r < m; r++) block[c * m + r] = m == 1 ? 0 : r % (m - 1) == c ? 4 : 1;
 }
 
 /* Whether the method meets the rows in their order: on a GPU Thomas may go from both ends of a system. */
@@ -100,8 +102,8 @@ static bool singular_block(karst_context *context, karst_tridiagonal_shape shape
   return right;
 }
 
-/* Row k equals row k - 1, which no neighbour else touches: b = [p], c = [p q] in other units, so that the block that is
- * left cancels but for rounding errors. */
+/* Row k equals row k - 1 in other units, [p q], and no neighbour else touches them, so that the block that is left cancels
+ * but for rounding errors. They are few, because both p and q are dominant, whichever is inverted. */
 static bool cancellation(karst_context *context, karst_tridiagonal_shape shape)
 {
   struct tridiagonal t = tridiagonal_random(shape, 1);
@@ -111,6 +113,7 @@ static bool cancellation(karst_context *context, karst_tridiagonal_shape shape)
   uncouple(&t, s, row - 1);
   if (row + 1 < n) uncouple(&t, s, row + 1);
   for (int i = 0; i < mm && row + 1 < n; i++) block_of(t.upper, &t, s, row)[i] = 0;
+  for (int c = 0; c < m; c++) right[c * m + c] = tridiagonal_round(&t, 2.385 * m);
   for (int c = 0; c < m; c++)
     for (int r = 0; r < m; r++) {
       const double unit = ldexp(1, 5 * r - 40); /* exact, and different for each equation */
