@@ -59,6 +59,13 @@ static __device__ __forceinline__ karst_tri_item karst_tri_item_of(int64_t item,
   return {at / count, at % count, live};
 }
 
+/* Whether a worker leaves out the item that it was given, because it is another one's. A warp of workers that need one
+ * another leaves it out only as a whole. */
+template <class K> static __device__ __forceinline__ bool karst_tri_rests(bool live)
+{
+  return K::UNIFORM ? !__any_sync(~0u, live) : !live;
+}
+
 /* Copies systems to the records of CR. The blocks outside of a system are zero. */
 template <class K, typename T>
 static __device__ void karst_tri_load_records(const K &k, karst_tri_desk<K> &d, const karst_tri_systems<T> &s,
@@ -66,6 +73,7 @@ static __device__ void karst_tri_load_records(const K &k, karst_tri_desk<K> &d, 
 {
   for (int64_t base = 0; base < systems * s.rows; base += k.locals()) {
     const karst_tri_item item = karst_tri_item_of(base + k.local(), s.rows, systems);
+    if (karst_tri_rests<K>(item.live)) continue;
     const int64_t to = item.system * s.rows + item.i, g = first * s.rows + to;
     k.read(d.P, s.lower, g, item.i > 0);
     k.write_matrix(d.P, at.A, to, item.live);
@@ -86,6 +94,7 @@ static __device__ void karst_tri_divide(const K &k, karst_tri_desk<K> &d, const 
   const int64_t count = (s.rows / distance + 1) / 2;
   for (int64_t base = 0; base < systems * count; base += k.locals()) {
     const karst_tri_item item = karst_tri_item_of(base + k.local(), count, systems);
+    if (karst_tri_rests<K>(item.live)) continue;
     const int64_t row = distance * (2 * item.i + 1) - 1, to = item.system * s.rows + row;
     k.read(d.D, karst_tri_const(at.B), karst_tri_const(at.F), to);
     k.read(d.size, karst_tri_const(at.size), to, true);
@@ -107,6 +116,7 @@ static __device__ void karst_tri_eliminate_neighbours(const K &k, karst_tri_desk
   const int64_t count = s.rows / distance / 2;
   for (int64_t base = 0; base < systems * count; base += k.locals()) {
     const karst_tri_item item = karst_tri_item_of(base + k.local(), count, systems);
+    if (karst_tri_rests<K>(item.live)) continue;
     const int64_t row = 2 * distance * (item.i + 1) - 1, to = item.system * s.rows + row, before = to - distance;
     const bool there = row + distance < s.rows;
     const int64_t after = there ? to + distance : to;
@@ -142,6 +152,7 @@ static __device__ void karst_tri_substitute(const K &k, karst_tri_desk<K> &d, co
   const int64_t count = (s.rows / distance + 1) / 2;
   for (int64_t base = 0; base < systems * count; base += k.locals()) {
     const karst_tri_item item = karst_tri_item_of(base + k.local(), count, systems);
+    if (karst_tri_rests<K>(item.live)) continue;
     const int64_t row = distance * (2 * item.i + 1) - 1, to = item.system * s.rows + row;
     const bool before = row >= distance, after = row + distance < s.rows;
     k.zero(d.D), k.zero(d.X), k.zero(d.Y);
@@ -165,6 +176,7 @@ static __device__ void karst_tri_enter(const K &k, karst_tri_desk<K> &d, const k
   const int64_t count = s.rows / distance;
   for (int64_t base = 0; base < systems * count; base += k.locals()) {
     const karst_tri_item item = karst_tri_item_of(base + k.local(), count, systems);
+    if (karst_tri_rests<K>(item.live)) continue;
     const int64_t row = distance * (item.i + 1) - 1, from = item.system * s.rows + row,
                   to = item.system * count + item.i;
     if (distance > 1) {
@@ -196,6 +208,7 @@ static __device__ void karst_tri_double(const K &k, karst_tri_desk<K> &d, const 
                                 known = karst_tri_const(at.known[in]);
   for (int64_t base = 0; base < systems * count; base += k.locals()) {
     const karst_tri_item item = karst_tri_item_of(base + k.local(), count, systems);
+    if (karst_tri_rests<K>(item.live)) continue;
     const int64_t to = item.system * count + item.i;
     const bool before = item.i >= reach, after = item.i + reach < count;
     const int64_t l = before ? to - reach : to, r = after ? to + reach : to;
@@ -233,6 +246,7 @@ static __device__ void karst_tri_leave(const K &k, karst_tri_desk<K> &d, const k
   const int64_t count = s.rows / distance;
   for (int64_t base = 0; base < systems * count; base += k.locals()) {
     const karst_tri_item item = karst_tri_item_of(base + k.local(), count, systems);
+    if (karst_tri_rests<K>(item.live)) continue;
     const int64_t to = item.system * s.rows + distance * (item.i + 1) - 1;
     k.zero(d.D);
     k.read_vector(d.D, karst_tri_const(at.known[in]), item.system * count + item.i);
@@ -281,6 +295,7 @@ __global__ void __launch_bounds__(K::THREADS)
     __syncthreads();
     for (int64_t base = 0; base < systems * s.rows && copies; base += k.locals()) {
       const karst_tri_item item = karst_tri_item_of(base + k.local(), s.rows, systems);
+      if (karst_tri_rests<K>(item.live)) continue;
       const int64_t from = item.system * s.rows + item.i;
       k.zero(d.D);
       k.read_vector(d.D, karst_tri_const(at.F), from);

@@ -112,7 +112,8 @@ __global__ void __launch_bounds__(128)
     T *const u = s.solution.at + walk.piece.row * s.solution.row + k.r * step;
     const T *const f = s.right.at + walk.piece.row * s.right.row;
     k.mine = 0;
-    if (s.bounded && walk.piece.first > 0) k.mine = u[-s.solution.row];
+    const bool there = walk.live && walk.piece.count > 0; /* else there is nothing to load, or others store it */
+    if (s.bounded && walk.live && walk.piece.first > 0) k.mine = u[-s.solution.row];
 #pragma unroll 1
     for (int64_t start = 0; start < walk.steps; start += AHEAD) {
       T sum[AHEAD], L[AHEAD][M];
@@ -120,7 +121,6 @@ __global__ void __launch_bounds__(128)
       for (int n = 0; n < AHEAD; n++) {
         const int64_t i = start + n < walk.steps ? start + n : walk.steps - 1, offset = walk.offset(i);
         T D[M];
-        const bool there = walk.piece.count > 0;
         sum[n] = 0;
         if (there) {
           karst_tri_row(D, of.D, walk.index, offset, k.r);
@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(128)
         }
       }
     }
-    k.mine = s.bounded ? u[walk.piece.count * s.solution.row] : 0;
+    k.mine = s.bounded && walk.live ? u[walk.piece.count * s.solution.row] : 0;
 #pragma unroll 1
     for (int64_t start = 0; start < walk.steps; start += AHEAD) {
       T sum[AHEAD], W[AHEAD][M];
@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(128)
       for (int n = 0; n < AHEAD; n++) {
         const int64_t i = start + n < walk.steps ? walk.steps - 1 - start - n : 0, offset = walk.offset(i);
         sum[n] = 0;
-        if (walk.piece.count > 0) {
+        if (there) {
           karst_tri_row(W[n], of.W, walk.index, offset, k.r);
           sum[n] = u[offset * s.solution.row];
         }
