@@ -22,14 +22,16 @@ template <int SIZE> static __device__ __forceinline__ void karst_queue_copy(doub
 #endif
 }
 
-/* Queues a copy of one number from global to shared memory. */
-template <typename T> static __device__ __forceinline__ void karst_queue_number(T *to, const T *from)
+/* Queues a copy of one number from global to shared memory, if it is there. */
+template <typename T> static __device__ __forceinline__ void karst_queue_number(T *to, bool there, const T *from)
 {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(karst_shared_address(to)), "l"(from), "n"(sizeof(T))
+  asm volatile("{ .reg .pred p; setp.ne.b32 p, %3, 0; @p cp.async.ca.shared.global [%0], [%1], %2; }" ::"r"(
+                   karst_shared_address(to)),
+               "l"(from), "n"(sizeof(T)), "r"((int)there)
                : "memory");
 #else
-  *to = *from;
+  if (there) *to = *from;
 #endif
 }
 

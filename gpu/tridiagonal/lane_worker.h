@@ -116,58 +116,38 @@ template <typename T, int SIZE> struct karst_lane_worker {
     for (int e = 0; e < (int)(sizeof x.at / sizeof *x.at); e++) x.at[e] = live ? y.at[e] : x.at[e];
   }
 
+  /* Without exchanges of rows. Pivots must stand well above the sizes in their rows, so that they stand in any order of
+   * rows, and no row may be subtracted many times; else solve_again decides. */
   template <bool SPIKE>
   static __device__ karst_reason solve(const augmented &d, const matrix &size, const matrix &c, matrix &p, augmented &x)
   {
     constexpr int COLUMNS = SPIKE ? 2 * M + 1 : M + 1;
-    const matrix p_before = p;
-    T a[M][M], y[M][COLUMNS], row_scale[M], column_size[M];
-    bool finite = true, sound = true;
+    constexpr T SMALL = sizeof(T) == sizeof(float) ? (T)0x1p-5 : (T)0x1p-10, LARGE = 8;
+    if (M == 1) return divide<SPIKE>(d, size, c, p, x);
+    T a[M][M], y[M][COLUMNS];
+    bool sound = true;
 #pragma unroll
     for (int r = 0; r < M; r++) {
-      T largest = 0;
 #pragma unroll
       for (int j = 0; j < M; j++) {
-        const T entry = size.at[j * M + r];
-        finite = finite && entry <= karst_tri_limits<T>::LARGEST;
-        largest = fmax(largest, entry);
         a[r][j] = d.at[j * M + r];
         y[r][j] = c.at[j * M + r];
         if (SPIKE) y[r][M + 1 + j] = p.at[j * M + r];
       }
       y[r][M] = d.at[M * M + r];
-      row_scale[r] = M == 1 ? 1 : karst_tri_reciprocal(fmax(largest, karst_tri_limits<T>::LEAST));
-      sound = sound && largest > 0;
-    }
-#pragma unroll
-    for (int j = 0; j < M; j++) {
-      column_size[j] = 0;
-#pragma unroll
-      for (int r = 0; r < M; r++) column_size[j] = fmax(column_size[j], size.at[j * M + r] * row_scale[r]);
     }
 #pragma unroll
     for (int k = 0; k < M; k++) {
-      T best = fabs(a[k][k]) * row_scale[k];
+      T sizes = 0;
 #pragma unroll
-      for (int r = k + 1; r < M; r++) { /* the largest rises to row k by exchanges of two rows */
-        const T candidate = fabs(a[r][k]) * row_scale[r];
-        const bool exchange = candidate > best;
-        best = exchange ? candidate : best;
-        swap(exchange, row_scale[k], row_scale[r]);
-#pragma unroll
-        for (int j = k; j < M; j++) swap(exchange, a[k][j], a[r][j]);
-#pragma unroll
-        for (int j = 0; j < COLUMNS; j++) swap(exchange, y[k][j], y[r][j]);
-      }
-      const bool moderate = karst_tri_is_moderate(a[k][k]);
-      T inverse = karst_tri_reciprocal(a[k][k]);
-      if (M == 1 && !moderate) inverse = 1 / a[k][k];
-      sound = sound && best > karst_tri_rounding<T>(M) * column_size[k] &&
-              (M == 1 ? fabs(inverse) <= karst_tri_limits<T>::LARGEST : moderate);
+      for (int j = 0; j < M; j++) sizes += size.at[j * M + k];
+      const T inverse = karst_tri_reciprocal(a[k][k]);
+      sound = sound && fabs(a[k][k]) > SMALL * sizes && karst_tri_is_moderate(a[k][k]);
       a[k][k] = inverse;
 #pragma unroll
       for (int r = k + 1; r < M; r++) {
         const T factor = a[r][k] * inverse;
+        sound = sound && fabs(factor) <= LARGE;
 #pragma unroll
         for (int j = k + 1; j < M; j++) a[r][j] -= factor * a[k][j];
 #pragma unroll
@@ -182,21 +162,45 @@ template <typename T, int SIZE> struct karst_lane_worker {
         for (int k = r + 1; k < M; k++) y[r][j] -= a[r][k] * y[k][j];
         y[r][j] *= a[r][r];
       }
+    matrix q;
 #pragma unroll
     for (int r = 0; r < M; r++) {
 #pragma unroll
       for (int j = 0; j < M; j++) {
         x.at[j * M + r] = y[r][j];
-        if (SPIKE) p.at[j * M + r] = y[r][M + 1 + j];
+        q.at[j * M + r] = SPIKE ? y[r][M + 1 + j] : 0;
       }
       x.at[M * M + r] = y[r][M];
     }
-    if (!finite) return KARST_NOT_FINITE;
-    if (sound) return KARST_SOUND;
-    return M == 1 ? KARST_SINGULAR_BLOCK : solve_again(d, size, c, p_before, p, x);
+    karst_reason reason = KARST_SOUND;
+    if (!sound) { /* what a function that is not inlined sees is in memory: copies, so that nothing else is */
+      const augmented own_d = d;
+      const matrix own_size = size, own_c = c, own_p = SPIKE ? p : c;
+      augmented own_x;
+      matrix own_q;
+      reason = solve_again(own_d, own_size, own_c, own_p, own_q, own_x);
+      x = own_x, q = own_q;
+    }
+    if (SPIKE) p = q;
+    return reason;
   }
 
 private:
+  /* A block of one number. */
+  template <bool SPIKE>
+  static __device__ __forceinline__ karst_reason divide(const augmented &d, const matrix &size, const matrix &c,
+                                                        matrix &p, augmented &x)
+  {
+    const T a = d.at[0], inverse = karst_tri_is_moderate(a) ? karst_tri_reciprocal(a) : 1 / a;
+    x.at[0] = c.at[0] * inverse;
+    x.at[1] = d.at[1] * inverse;
+    if (SPIKE) p.at[0] *= inverse;
+    if (!(size.at[0] <= karst_tri_limits<T>::LARGEST)) return KARST_NOT_FINITE;
+    return fabs(a) > karst_tri_rounding<T>(1) * size.at[0] && fabs(inverse) <= karst_tri_limits<T>::LARGEST
+               ? KARST_SOUND
+               : KARST_SINGULAR_BLOCK;
+  }
+
   static __device__ __noinline__ karst_reason solve_again(const augmented &d, const matrix &size, const matrix &c,
                                                           const matrix &p, matrix &new_p, augmented &x)
   {
@@ -217,13 +221,6 @@ private:
       }
     }
     return reason;
-  }
-
-  static __device__ void swap(bool exchange, T &a, T &b)
-  {
-    const T first = a;
-    a = exchange ? b : a;
-    b = exchange ? first : b;
   }
 };
 

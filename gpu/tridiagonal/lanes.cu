@@ -9,7 +9,7 @@ template <typename T, int M, int R, bool AOS>
 void launch_layout(const karst_cuda *cuda, const karst_tri_systems<T> &s, karst_tri_cut cut, karst_tri_spread spread)
 {
   const int64_t all = s.systems * cut.pieces;
-  const size_t shared = (size_t)spread.places * karst_tri_slots<T, M, R, AOS>::STRIDE * sizeof(T);
+  const size_t shared = (size_t)spread.places * karst_tri_tile<T, M, R, AOS>::STRIDE * sizeof(T);
   if (spread.lanes <= 32)
     karst_tri_launch(cuda, karst_tri_lanes<T, M, R, AOS, true>, karst_cuda_grid(all, spread.threads / 32 * spread.per),
                      spread.threads, shared, s, cut, spread);

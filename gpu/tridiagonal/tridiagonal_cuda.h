@@ -64,8 +64,8 @@ struct karst_tri_piece {
 static __device__ __forceinline__ karst_tri_piece karst_tri_find(karst_tri_cut cut, int64_t rows, int64_t index)
 {
   karst_tri_piece piece;
-  piece.system = index / cut.pieces;
-  piece.first = index % cut.pieces * cut.length;
+  piece.system = cut.pieces == 1 ? index : index / cut.pieces; /* a division takes as long as a row of a small block */
+  piece.first = (index - piece.system * cut.pieces) * cut.length;
   const int64_t end = piece.first + cut.length < rows ? piece.first + cut.length : rows;
   piece.count = end - piece.first - (cut.separated ? 1 : 0);
   piece.row = piece.system * rows + piece.first;
