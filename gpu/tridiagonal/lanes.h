@@ -120,18 +120,20 @@ template <typename T, int M, int R, bool AOS, bool WARP> struct karst_tri_lane {
     K::subtract(P, A, P_before);
   }
 
-  /* Eliminates the interior. P, X: of the row before the piece, P = -1 for the separator before. */
-  __device__ __forceinline__ void down()
+  /* Eliminates the interior. P, X: of the row before the piece, P = -1 for the separator before. KEEP: for up. */
+  template <bool KEEP> __device__ __forceinline__ void down()
   {
     K::identity(E, -1), K::zero(Q);
 #pragma unroll 1
     for (int i = 0; i < last(); i++) {
       begin_row(i);
       judge(K::template solve<true>(D, size, C, P, X), i, 0);
-      const karst_tri_tile_row<T> at = tile.row((unsigned)(begin + i));
-      S::template write<S::UPPER>(X, at);
-      S::template write<S::LOWER>(P, at);
-      S::write_vector(X, at);
+      if (KEEP) {
+        const karst_tri_tile_row<T> at = tile.row((unsigned)(begin + i));
+        S::template write<S::UPPER>(X, at);
+        S::template write<S::LOWER>(P, at);
+        S::write_vector(X, at);
+      }
       follow();
     }
     if (own()) begin_row(last());
@@ -233,6 +235,49 @@ template <typename T, int M, int R, bool AOS, bool WARP> struct karst_tri_lane {
     exchanges++;
   }
 
+  /* A scalar of the row after the system, a separator: the warp's lanes have its a, b and f together. */
+  __device__ __forceinline__ T separator_scalar() const
+  {
+    const int64_t g = of.row + of.count;
+    const auto at = [g](const karst_tri_rows<const T> &rows, int e) {
+      return rows.at[g * rows.row + e * rows.element];
+    };
+    if (!live || lane >= EQUATION) return 0;
+    if (lane < SQUARE) return at(s.lower, lane);
+    return lane < 2 * SQUARE ? at(s.diagonal, lane - SQUARE) : at(s.right, lane - 2 * SQUARE);
+  }
+
+  /* Stores what the interior leaves for the separators, once PCR has found its first and last separator of lanes from
+   * those around it. Their places in the chunks are not needed any more. */
+  __device__ __forceinline__ void condense(const karst_tri_reduced<T> &to, int64_t index, T scalar)
+  {
+    T *const place = tile.chunks + S::UPPER;
+    if (lane < EQUATION) place[lane] = scalar;
+    __syncwarp();
+    if (lane == (lanes > 0 ? lanes - 1 : 0)) {
+      typename K::matrix A, left;
+      take(A, place), take(D, place + SQUARE), take_vector(D, place);
+      K::zero(size), K::zero(left);
+      if (s.size.at)
+        K::read(size, s.size, of.row + of.count, true);
+      else
+        K::add_size(size, D);
+      K::subtract(D, A, X);
+      K::add_size(size, D);
+      K::subtract(left, A, P);
+      K::write_matrix(left, to.lower, index, live);
+      K::write_matrix(D, to.diagonal, index, live);
+      K::write_vector(D, to.right, index, live);
+      K::write_matrix(size, to.size, index, live);
+    }
+    if (lane == 0) {
+      if (own()) follow();
+      K::write_matrix(E, to.H, index, live);
+      K::write_vector(E, to.G, index, live);
+      K::write_matrix(Q, to.Q, index, live);
+    }
+  }
+
   /* Finds the unknowns of the interior. */
   __device__ __forceinline__ void up()
   {
@@ -271,7 +316,7 @@ __global__ void __launch_bounds__(WARP ? 128 : karst_tri_lane_threads(M))
     K::zero(l.P);
     if (cut.separated && l.of.first > 0 && l.live) K::read_vector(l.X, karst_tri_const(s.solution), l.of.row - 1);
   }
-  l.down();
+  l.template down<true>();
   if (l.own() && l.lane == l.lanes - 1) { /* so is what is after it */
     if (cut.separated) {
       typename K::augmented known;
@@ -286,6 +331,25 @@ __global__ void __launch_bounds__(WARP ? 128 : karst_tri_lane_threads(M))
   l.up();
   __syncwarp();
   l.tile.store(s.solution, l.row);
+}
+
+/* Eliminates interiors, as karst_tri_reduce (pieces.h) does: a warp takes one. */
+template <typename T, int M, int R, bool AOS>
+__global__ void __launch_bounds__(128) karst_tri_lane_separators(karst_tri_systems<T> s, karst_tri_cut cut,
+                                                                 karst_tri_spread spread, karst_tri_reduced<T> to)
+{
+  using L = karst_tri_lane<T, M, R, AOS, true>;
+  using K = typename L::K;
+  extern __shared__ double karst_tri_shared[];
+  L l(s, cut, spread, reinterpret_cast<T *>(karst_tri_shared));
+  const T scalar = l.separator_scalar();
+  l.load();
+  K::zero(l.X), K::identity(l.P, -1);
+  l.template down<false>();
+  l.link();
+#pragma unroll 1
+  for (int reach = 1, step = 2; reach < spread.lanes; reach *= 2) l.reach_out(reach, step++);
+  l.condense(to, (int64_t)blockIdx.x * ((int)blockDim.x / 32) + (int)threadIdx.x / 32, scalar);
 }
 
 #endif
