@@ -64,7 +64,8 @@ template <typename T> karst_tri_spread spread_lanes(const karst_tri_request &req
   const int64_t fit = request.shared / (each * (int64_t)sizeof(T));
   if (request.m > KARST_TRI_LANES || lanes > karst_tri_lane_threads(request.m) || lanes > fit || lanes == 0) return {};
   if (lanes > WARP) {
-    const int per = lanes < THREADS && 2 * lanes <= fit ? (int)(THREADS / lanes) : 1;
+    const int64_t most = fit < THREADS ? fit : THREADS;
+    const int per = lanes < most ? (int)(most / lanes) : 1;
     return {(int)lanes, per, (int)((per * lanes + WARP - 1) / WARP * WARP), (int)(per * lanes)};
   }
   const int warps = request.m == 1 ? 4 : 1;
