@@ -80,11 +80,19 @@ static __device__ __forceinline__ double karst_tri_reciprocal(double x)
   return 1 / x;
 #endif
 }
-/* Whether it is. */
-template <typename T> static __device__ __forceinline__ bool karst_tri_is_moderate(T x)
+/* Whether it is. Of a double only the exponent is looked at, which leaves the units for doubles to sums. */
+static __device__ __forceinline__ bool karst_tri_is_moderate(float x)
 {
-  constexpr T LEAST = sizeof(T) == sizeof(float) ? (T)0x1p-120 : (T)0x1p-1000;
-  return fabs(x) >= LEAST && fabs(x) <= 1 / LEAST;
+  return fabs(x) >= 0x1p-120f && fabs(x) <= 0x1p120f;
+}
+static __device__ __forceinline__ bool karst_tri_is_moderate(double x)
+{
+#ifdef __CUDA_ARCH__
+  const unsigned exponent = (unsigned)__double2hiint(x) >> 20 & 0x7ff;
+  return exponent - (1023 - 1000) < 2000;
+#else
+  return fabs(x) >= 0x1p-1000 && fabs(x) < 0x1p1000;
+#endif
 }
 
 /* Inverts a block that the quick eliminations of the workers refuse, in memory: it may be sound all the same. */

@@ -105,6 +105,11 @@ template <typename T, int SIZE> struct karst_lane_worker {
 #pragma unroll
     for (int r = 0; r < M; r++) x.at[M * M + r] = from[r * rows.element];
   }
+  template <typename X> static __device__ void set_size(matrix &size, const X &x)
+  {
+#pragma unroll
+    for (int e = 0; e < M * M; e++) size.at[e] = fabs(x.at[e]);
+  }
   template <typename X> static __device__ void add_size(matrix &size, const X &x)
   {
 #pragma unroll
@@ -138,9 +143,9 @@ template <typename T, int SIZE> struct karst_lane_worker {
     }
 #pragma unroll
     for (int k = 0; k < M; k++) {
-      T sizes = 0;
+      T sizes = size.at[k];
 #pragma unroll
-      for (int j = 0; j < M; j++) sizes += size.at[j * M + k];
+      for (int j = 1; j < M; j++) sizes += size.at[j * M + k];
       const T inverse = karst_tri_reciprocal(a[k][k]);
       sound = sound && fabs(a[k][k]) > SMALL * sizes && karst_tri_is_moderate(a[k][k]);
       a[k][k] = inverse;

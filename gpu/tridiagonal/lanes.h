@@ -108,11 +108,10 @@ template <typename T, int M, int R, bool AOS, bool WARP> struct karst_tri_lane {
     S::template read<S::DIAGONAL>(D, at);
     S::read_vector(D, at);
     S::template read<S::UPPER>(C, at);
-    K::zero(size);
     if (s.size.at)
       K::read(size, s.size, of.row + first + i, true);
     else
-      K::add_size(size, D);
+      K::set_size(size, D);
     K::subtract(D, A, X);
     K::add_size(size, D);
     const typename K::matrix P_before = P;
@@ -207,10 +206,9 @@ template <typename T, int M, int R, bool AOS, bool WARP> struct karst_tri_lane {
     if (own()) {
       typename K::augmented other;
       typename K::matrix A, B;
-      K::identity(D, 1), K::zero(size);
+      K::identity(D, 1), K::identity(size, 1);
 #pragma unroll
       for (int r = 0; r < M; r++) D.at[SQUARE + r] = X.at[SQUARE + r];
-      K::add_size(size, D);
       K::spread(C, X);
       if (lane >= reach) {
         const T *const from = offered(-reach);
@@ -257,11 +255,11 @@ template <typename T, int M, int R, bool AOS, bool WARP> struct karst_tri_lane {
     if (lane == (lanes > 0 ? lanes - 1 : 0)) {
       typename K::matrix A, left;
       take(A, place), take(D, place + SQUARE), take_vector(D, place);
-      K::zero(size), K::zero(left);
+      K::zero(left);
       if (s.size.at)
         K::read(size, s.size, of.row + of.count, true);
       else
-        K::add_size(size, D);
+        K::set_size(size, D);
       K::subtract(D, A, X);
       K::add_size(size, D);
       K::subtract(left, A, P);
