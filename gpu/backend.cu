@@ -1,4 +1,4 @@
-/* backend.cu - opens and closes the GPU of a context, owns its memory, and copies to and from it.
+/* backend.cu - opens and closes the GPU of a context, and copies to and from its memory.
  *
  * All work of a context is queued on one stream, its own or the caller's. Only a download waits for it, and an upload
  * from pinned or device memory, which the caller may change after the call. Other host memory was already copied by the
@@ -9,15 +9,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-
-karst_status karst_cuda_status(karst_context *context, cudaError_t error, const char *what)
-{
-  if (error == cudaSuccess) return KARST_SUCCESS;
-  cudaGetLastError(); /* an error that is not fatal must not be reported again */
-  if (error == cudaErrorMemoryAllocation)
-    return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of device memory: %s", what);
-  return karst_fail(context, KARST_ERROR_DEVICE, "the GPU failed: %s: %s", what, cudaGetErrorString(error));
-}
 
 struct karst_cuda_driver karst_cuda_driver;
 
@@ -189,36 +180,6 @@ double *karst_scalar_cuda(karst_context *context, double *own)
 {
   (void)own;
   return karst_cuda_of(context)->scalar;
-}
-
-karst_status karst_cuda_no_memory(karst_context *context, cudaError_t error, size_t bytes, const char *what)
-{
-  size_t unused, total;
-  cudaGetLastError();
-  karst_status status = karst_cuda_status(context, cudaMemGetInfo(&unused, &total), "asking for its memory");
-  if (status) return status;
-  if (error != cudaErrorMemoryAllocation && bytes <= unused) return karst_cuda_status(context, error, what);
-  return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of device memory: %s needs %zu bytes, of %zu %zu are free",
-                    what, bytes, total, unused);
-}
-
-karst_status karst_allocate_cuda(karst_context *context, size_t bytes, const char *what, void **memory)
-{
-  cudaError_t error = cudaMalloc(memory, bytes);
-  if (error == cudaErrorMemoryAllocation && karst_cuda_of(context)->pool) {
-    cudaGetLastError();
-    karst_cuda_work_end(context); /* may hold the missing memory */
-    error = cudaMalloc(memory, bytes);
-  }
-  if (error == cudaSuccess) return KARST_SUCCESS;
-  *memory = NULL;
-  return karst_cuda_no_memory(context, error, bytes, what);
-}
-
-void karst_release_cuda(karst_context *context, void *memory)
-{
-  (void)context;
-  cudaFree(memory);
 }
 
 karst_status karst_upload_cuda(karst_context *context, void *to, const void *host, size_t bytes)

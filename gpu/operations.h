@@ -12,8 +12,6 @@ void karst_describe_cuda(karst_context *context);
 void *karst_stream_cuda(const karst_context *context);
 karst_status karst_set_stream_cuda(karst_context *context, void *stream);
 karst_status karst_synchronize_cuda(karst_context *context);
-karst_status karst_allocate_cuda(karst_context *context, size_t bytes, const char *what, void **memory);
-void karst_release_cuda(karst_context *context, void *memory);
 karst_status karst_upload_cuda(karst_context *context, void *to, const void *host, size_t bytes);
 karst_status karst_download_cuda(karst_context *context, void *host, const void *from, size_t bytes);
 karst_status karst_download_begin_cuda(karst_context *context, void *host, const void *from, size_t bytes);
@@ -23,6 +21,10 @@ karst_status karst_place_cuda(karst_context *context, const void *host, size_t b
 karst_status karst_view_cuda(karst_context *context, const void *memory, size_t bytes, const char *what, void **host);
 void karst_copy_cuda(karst_context *context, int64_t n, const double *x, double *y);
 double *karst_scalar_cuda(karst_context *context, double *own);
+
+/* work.cu */
+karst_status karst_allocate_cuda(karst_context *context, size_t bytes, const char *what, void **memory);
+void karst_release_cuda(karst_context *context, void *memory);
 
 /* marks.cu */
 karst_status karst_mark_create_cuda(karst_context *context, void **mark);

@@ -1,6 +1,6 @@
-/* work.cu - device memory for work space, from a pool of the context. An analysis takes and returns dozens of
- * arrays, and cudaMalloc and cudaFree take 50 microseconds and more for each. The pool keeps returned memory until
- * the end of the call. */
+/* work.cu - device memory: arrays that last, and work space from a pool of the context. An analysis takes and returns
+ * dozens of arrays, and cudaMalloc and cudaFree take 50 microseconds and more for each. The pool keeps returned memory
+ * until the end of the call. */
 #include "gpu/cuda.h"
 
 #include <stdint.h>
@@ -35,6 +35,25 @@ void karst_cuda_work_open(struct karst_cuda *cuda)
 void karst_cuda_work_close(struct karst_cuda *cuda)
 {
   if (cuda->pool) cudaMemPoolDestroy(cuda->pool);
+}
+
+karst_status karst_allocate_cuda(karst_context *context, size_t bytes, const char *what, void **memory)
+{
+  cudaError_t error = cudaMalloc(memory, bytes);
+  if (error == cudaErrorMemoryAllocation && karst_cuda_of(context)->pool) {
+    cudaGetLastError();
+    karst_cuda_work_end(context); /* may hold the missing memory */
+    error = cudaMalloc(memory, bytes);
+  }
+  if (error == cudaSuccess) return KARST_SUCCESS;
+  *memory = NULL;
+  return karst_cuda_no_memory(context, error, bytes, what);
+}
+
+void karst_release_cuda(karst_context *context, void *memory)
+{
+  (void)context;
+  cudaFree(memory);
 }
 
 karst_status karst_cuda_work_take(karst_context *context, size_t bytes, const char *what, void **memory)

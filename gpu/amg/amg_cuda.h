@@ -44,7 +44,7 @@ static inline karst_amg_cuda *karst_amg_cuda_of(const karst_amg *amg)
   return static_cast<karst_amg_cuda *>(amg->plan);
 }
 
-/* table.cu: bytes of the levels' memory. karst_cuda_work_release frees it. */
+/* memory.cu: bytes of the levels' memory. karst_cuda_work_release frees it. */
 karst_status karst_amg_take_bytes_cuda(karst_context *context, const karst_amg *amg, int64_t bytes, const char *what,
                                        void **memory);
 
@@ -59,7 +59,7 @@ karst_status karst_amg_take_cuda(karst_context *context, const karst_amg *amg, i
   return status;
 }
 
-/* table.cu: takes the columns and values of a matrix. KARST_ERROR_INDEX_OVERFLOW if karst_index does not count its
+/* memory.cu: takes the columns and values of a matrix. KARST_ERROR_INDEX_OVERFLOW if karst_index does not count its
  * entries. */
 karst_status karst_amg_take_entries_cuda(karst_context *context, const karst_amg *amg, const char *what,
                                          karst_amg_matrix *matrix);

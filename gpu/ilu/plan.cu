@@ -185,7 +185,7 @@ karst_status analyse_slices(karst_context *context, const karst_matrix *A, bool 
   karst_status status = karst_ilu_bound_rows_cuda(context, pattern, analysis, &shape);
   const bool searches = !status && karst_ilu_searches(&shape);
   if (!status) status = karst_ilu_lay_out_cuda(context, A, !searches, pattern, analysis);
-  if (!status && tiles) status = karst_ilu_find_blocks_cuda(context, pattern, analysis);
+  if (!status && tiles) status = karst_ilu_find_blocks_cuda(context, pattern, analysis, karst_ilu_tiled_of(plan));
   if (!status && !tiles && plan->sweep->analyse) status = plan->sweep->analyse(context, pattern, analysis);
   return status ? status : analyse_factor(context, A, searches, pattern, &shape, analysis);
 }

@@ -109,10 +109,9 @@ void copy_side(cudaStream_t stream, const karst_triangle &t, const karst_ilu_til
 } // namespace
 
 karst_status karst_ilu_find_blocks_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
-                                        karst_ilu_analysis *analysis)
+                                        karst_ilu_analysis *analysis, karst_ilu_both_tiled *both)
 {
   const karst_ilu_cuda *plan = karst_ilu_cuda_of(analysis);
-  karst_ilu_both_tiled *both = karst_ilu_tiled_of(plan);
   int64_t *bytes = &analysis->plan_memory;
   side lower = {pattern->lower_start, pattern->lower_column, pattern->lower_slot, plan->lower, both->lower};
   side upper = {pattern->upper_start, pattern->upper_column, pattern->upper_slot, plan->upper, both->upper};
@@ -123,10 +122,9 @@ karst_status karst_ilu_find_blocks_cuda(karst_context *context, const karst_ilu_
   return status;
 }
 
-void karst_ilu_copy_values_cuda(karst_context *context, const karst_ilu_cuda *plan)
+void karst_ilu_copy_values_cuda(karst_context *context, const karst_ilu_cuda *plan, const karst_ilu_both_tiled *both,
+                                karst_ilu_tile_values value)
 {
-  const karst_ilu_both_tiled *both = karst_ilu_tiled_of(plan);
-  const karst_ilu_tile_values value = karst_ilu_tile_values_of(plan);
   cudaStream_t stream = karst_cuda_of(context)->stream;
   karst_cuda_instance(plan->block_size, [&](auto size) {
     constexpr int B = decltype(size)::value;

@@ -373,6 +373,11 @@ void destroy_tiles(karst_context *context, karst_ilu_cuda *plan)
   karst_release(context, work);
 }
 
+void load_values(karst_context *context, const karst_ilu_cuda *plan)
+{
+  karst_ilu_copy_values_cuda(context, plan, karst_ilu_tiled_of(plan), karst_ilu_tile_values_of(plan));
+}
+
 } // namespace
 
 int karst_ilu_tile_room(const karst_context *context)
@@ -394,5 +399,5 @@ karst_ilu_tile_values karst_ilu_tile_values_of(const karst_ilu_cuda *plan)
 }
 
 const karst_ilu_sweep_variant karst_ilu_sweep_tiles_cuda = {
-    "tiles",    "by tiles, one launch", analyse_tiles, forget_tiles, karst_ilu_copy_values_cuda, solve_by_tiles,
-    plan_tiles, destroy_tiles};
+    "tiles",     "by tiles, one launch", analyse_tiles, forget_tiles,
+    load_values, solve_by_tiles,         plan_tiles,    destroy_tiles};

@@ -167,8 +167,9 @@ int karst_ilu_tile_room(const karst_context *context);
 /* tile_copy.cu, for factors that are made in slices: finds where the blocks of the tiles stand in the triangles of the
  * analysis, once these are laid out; and queues the copying of their values. */
 karst_status karst_ilu_find_blocks_cuda(karst_context *context, const karst_ilu_pattern_cuda *pattern,
-                                        karst_ilu_analysis *analysis);
-void karst_ilu_copy_values_cuda(karst_context *context, const karst_ilu_cuda *plan);
+                                        karst_ilu_analysis *analysis, karst_ilu_both_tiled *both);
+void karst_ilu_copy_values_cuda(karst_context *context, const karst_ilu_cuda *plan, const karst_ilu_both_tiled *both,
+                                karst_ilu_tile_values value);
 
 /* tile_sweep.cu: the tiles of a plan that solves by tiles, and its values if it is of a factorization. */
 karst_ilu_both_tiled *karst_ilu_tiled_of(const karst_ilu_cuda *plan);
