@@ -28,17 +28,11 @@ __global__ void __launch_bounds__(K::THREADS)
 #pragma unroll 1
     for (int64_t i = 0; i < walk.steps; i++) {
       const int64_t offset = walk.offset(i), row = walk.piece.first + offset, g = walk.piece.row + offset;
-      k.read(A, s.lower, g, row > 0);
       k.read(L, s.lower, g, row > 0);
       k.read(C, s.upper, g, row < s.rows - 1);
-      karst_tri_read_diagonal(k, s, g, D, size);
-      k.subtract(D, A, X);
-      k.add_size(size, D);
+      karst_tri_enter_row(k, s, g, row, X, A, D, size);
       const karst_reason reason = k.template solve<true>(D, size, C, L, newX);
-      if (reason != KARST_SOUND) {
-        if (walk.works(i) && !failed && k.first()) karst_tri_record(s, walk.piece.system, row, 0, reason);
-        failed = failed || walk.works(i);
-      }
+      karst_tri_record_step(k, s, walk, i, reason, failed);
       k.keep(walk.works(i), X, newX);
       k.write_matrix(X, to.W.of(walk.index), i - walk.idle, walk.works(i));
       k.write_matrix(L, to.L.of(walk.index), i - walk.idle, walk.works(i));

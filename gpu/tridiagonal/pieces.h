@@ -42,6 +42,30 @@ template <class K> struct karst_tri_walk {
   __device__ int64_t offset(int64_t i) const { return i > idle ? i - idle : 0; }
 };
 
+/* Reads row g of all systems, row of its own, and eliminates the row before it, of which X = [W | F]: A = a,
+ * D = [b - a W | f - a F], and the size of b - a W. */
+template <class K, typename T>
+static __device__ __forceinline__ void
+karst_tri_enter_row(const K &k, const karst_tri_systems<T> &s, int64_t g, int64_t row, const typename K::augmented &X,
+                    typename K::whole &A, typename K::augmented &D, typename K::matrix &size)
+{
+  k.read(A, s.lower, g, row > 0);
+  karst_tri_read_diagonal(k, s, g, D, size);
+  k.subtract(D, A, X);
+  k.add_size(size, D);
+}
+
+/* Records how step i of a piece went, unless an earlier one has failed. */
+template <class K, typename T>
+static __device__ __forceinline__ void karst_tri_record_step(const K &k, const karst_tri_systems<T> &s,
+                                                             const karst_tri_walk<K> &walk, int64_t i,
+                                                             karst_reason reason, bool &failed)
+{
+  if (reason == KARST_SOUND || !walk.works(i)) return;
+  if (!failed && k.first()) karst_tri_record(s, walk.piece.system, walk.piece.first + walk.offset(i), 0, reason);
+  failed = true;
+}
+
 /* Eliminates the interiors of pieces, and stores the equations of the separators but for the part of the next piece. */
 template <class K, typename T = typename K::number>
 __global__ void __launch_bounds__(K::THREADS)
@@ -64,18 +88,12 @@ __global__ void __launch_bounds__(K::THREADS)
 #pragma unroll 1
     for (int64_t i = 0; i < walk.steps; i++) {
       const int64_t offset = walk.offset(i), row = walk.piece.first + offset, g = walk.piece.row + offset;
-      k.read(A, s.lower, g, row > 0);
       k.read(C, s.upper, g, row < s.rows - 1);
-      karst_tri_read_diagonal(k, s, g, D, size);
-      k.subtract(D, A, X);
-      k.add_size(size, D);
+      karst_tri_enter_row(k, s, g, row, X, A, D, size);
       k.zero(newP);
       k.subtract(newP, A, P);
       const karst_reason reason = k.template solve<true>(D, size, C, newP, newX);
-      if (reason != KARST_SOUND) {
-        if (walk.works(i) && !failed && k.first()) karst_tri_record(s, walk.piece.system, row, 0, reason);
-        failed = failed || walk.works(i);
-      }
+      karst_tri_record_step(k, s, walk, i, reason, failed);
       k.spread(H, E);
       k.keep(true, newE, E);
       k.zero_matrix(newE);
@@ -88,10 +106,7 @@ __global__ void __launch_bounds__(K::THREADS)
       k.keep(walk.works(i), Q, newP);
     }
     const int64_t row = walk.piece.first + walk.piece.count, g = walk.piece.row + walk.piece.count;
-    k.read(A, s.lower, g, row > 0);
-    karst_tri_read_diagonal(k, s, g, D, size);
-    k.subtract(D, A, X);
-    k.add_size(size, D);
+    karst_tri_enter_row(k, s, g, row, X, A, D, size);
     k.zero(newP);
     k.subtract(newP, A, P);
     k.write_matrix(newP, to.lower, walk.index, walk.live);
@@ -160,16 +175,10 @@ __global__ void __launch_bounds__(K::THREADS)
 #pragma unroll 1
     for (int64_t i = 0; i < walk.steps; i++) {
       const int64_t offset = walk.offset(i), row = walk.piece.first + offset, g = walk.piece.row + offset;
-      k.read(A, s.lower, g, row > 0);
       k.read(C, s.upper, g, row < s.rows - 1);
-      karst_tri_read_diagonal(k, s, g, D, size);
-      k.subtract(D, A, X);
-      k.add_size(size, D);
+      karst_tri_enter_row(k, s, g, row, X, A, D, size);
       const karst_reason reason = k.template solve<false>(D, size, C, none, newX);
-      if (reason != KARST_SOUND) {
-        if (walk.works(i) && !failed && k.first()) karst_tri_record(s, walk.piece.system, row, 0, reason);
-        failed = failed || walk.works(i);
-      }
+      karst_tri_record_step(k, s, walk, i, reason, failed);
       k.keep(walk.works(i), X, newX);
       k.write_matrix(X, kept, i, walk.works(i));
       k.write_vector(X, s.solution, g, walk.works(i));

@@ -56,4 +56,16 @@ static inline void karst_tri_launch(const karst_cuda *cuda, void (*kernel)(P...)
   karst_cuda_launch_with(cuda, false, kernel, grid, threads, shared, arguments...);
 }
 
+/* Launches kernel(worker)(s, cut, to, scratch), whose workers take a piece each. */
+template <typename T, typename To, typename F>
+static inline void karst_tri_launch_pieces(const karst_cuda *cuda, const karst_tri_plan<T> &plan,
+                                           const karst_tri_systems<T> &s, karst_tri_cut cut, const To &to, F kernel)
+{
+  karst_tri_with_worker<T>(plan.m, [&](auto worker) {
+    using K = typename decltype(worker)::type;
+    const unsigned grid = karst_tri_grid<K>(plan.blocks, s.systems * cut.pieces);
+    karst_tri_launch(cuda, kernel(worker), grid, K::THREADS, K::shared(s.m), s, cut, to, plan.scratch);
+  });
+}
+
 #endif
