@@ -1,7 +1,8 @@
-/* choose.cu - how a batch is solved: the levels of splitting and the method of the last one. */
+/* choose.cu - how a batch is solved: the method, the levels of splitting, and the kernel of each level. */
 #include "gpu/tridiagonal/choose.h"
 #include "gpu/tridiagonal/workers.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 namespace
@@ -106,17 +107,108 @@ template <typename T> int64_t most_lane_rows(const karst_tri_request &request)
   return rows;
 }
 
-template <typename T> karst_tridiagonal_method choose_method(const karst_tri_request &request)
+bool always(const karst_tri_request &) { return true; }
+
+/* Whether teams march through whole systems in shared memory, enough of them for each multiprocessor, or systems are
+ * too short to be split. */
+template <typename T> bool suits_teams(const karst_tri_request &request)
 {
-  if (request.method != KARST_TRIDIAGONAL_AUTO) return request.method;
-  if (request.m <= KARST_TRI_LANES) return KARST_TRIDIAGONAL_SPLIT;
-  if (request.m > KARST_TRI_TEAMS)
-    return request.systems >= request.workers ? KARST_TRIDIAGONAL_THOMAS : KARST_TRIDIAGONAL_SPLIT;
   enum { FEW = 2, SHORT = 32 }; /* systems of a multiprocessor, and rows, that are not worth splitting */
   const karst_tri_march_plan whole = spread_teams<T>(request, request.rows);
   const bool fits = whole.room == 0 && whole.per >= FEW && request.systems >= FEW * request.multiprocessors;
-  return fits || request.rows <= SHORT ? KARST_TRIDIAGONAL_THOMAS : KARST_TRIDIAGONAL_SPLIT;
+  return fits || request.rows <= SHORT;
 }
+
+bool occupies(const karst_tri_request &request) { return request.systems >= request.workers; }
+
+/* The method of auto is the first that fits. */
+template <typename T> struct rule {
+  karst_tridiagonal_method method;
+  int largest; /* m */
+  bool (*fits)(const karst_tri_request &request);
+};
+template <typename T>
+const rule<T> rules[] = {{KARST_TRIDIAGONAL_SPLIT, KARST_TRI_LANES, always},
+                         {KARST_TRIDIAGONAL_THOMAS, KARST_TRI_TEAMS, suits_teams<T>},
+                         {KARST_TRIDIAGONAL_SPLIT, KARST_TRI_TEAMS, always},
+                         {KARST_TRIDIAGONAL_THOMAS, INT_MAX, occupies},
+                         {KARST_TRIDIAGONAL_SPLIT, INT_MAX, always}};
+
+template <typename T> karst_tridiagonal_method choose_method(const karst_tri_request &request)
+{
+  const rule<T> *of = rules<T>;
+  if (request.method != KARST_TRIDIAGONAL_AUTO) return request.method;
+  while (request.m > of->largest || !of->fits(request)) of++;
+  return of->method;
+}
+
+bool is_cyclic(karst_tridiagonal_method method)
+{
+  return method == KARST_TRIDIAGONAL_CR || method == KARST_TRIDIAGONAL_PCR || method == KARST_TRIDIAGONAL_HYBRID;
+}
+
+/* The rows that the kernels solve. */
+template <typename T> int64_t rows_of(const karst_tri_level<T> &of)
+{
+  return of.cut.length - (of.cut.separated ? 1 : 0);
+}
+
+template <typename T> bool fits_cyclic(const karst_tri_request &request, karst_tri_plan<T> &plan, int level)
+{
+  const karst_tri_level<T> &of = plan.level[level];
+  if (of.cut.separated || !is_cyclic(request.method)) return false;
+  const int64_t all = workers_of<T>(request.m) / of.rows;
+  const int64_t scalars = shared_for_records<T>(request.m, request.shared) / (int64_t)sizeof(T);
+  plan.layout = lay_out(request.m, of.rows, rows_left<T>(request, of.rows), all > 1 ? all : 1);
+  while (plan.layout.per > 1 && request.m <= KARST_TRI_TEAMS && plan.layout.scalars > scalars)
+    plan.layout = lay_out(request.m, of.rows, plan.layout.left, plan.layout.per / 2);
+  return true;
+}
+
+template <typename T> void describe_cyclic(const karst_tri_plan<T> &plan, char *text, size_t size)
+{
+  snprintf(text, size, ", %lld systems of %lld rows a thread block", (long long)plan.layout.per,
+           (long long)plan.level[plan.levels - 1].rows);
+}
+
+/* Whole systems are not pieces of lanes for Thomas's algorithm, which has one lane a system. */
+template <typename T> bool fits_lanes(const karst_tri_request &request, karst_tri_plan<T> &plan, int level)
+{
+  karst_tri_level<T> &of = plan.level[level];
+  if (!of.cut.separated && request.method != KARST_TRIDIAGONAL_SPLIT) return false;
+  of.spread = spread_lanes<T>(request, rows_of(of));
+  return of.spread.lanes > 0;
+}
+
+template <typename T> void describe_lanes(const karst_tri_plan<T> &plan, char *text, size_t size)
+{
+  const karst_tri_spread &spread = plan.level[plan.levels - 1].spread;
+  snprintf(text, size, ", %d lanes of %d rows a system, %d threads", spread.lanes, KARST_TRI_LANE_ROWS, spread.threads);
+}
+
+template <typename T> bool fits_teams(const karst_tri_request &request, karst_tri_plan<T> &plan, int level)
+{
+  karst_tri_level<T> &of = plan.level[level];
+  of.teams = spread_teams<T>(request, rows_of(of));
+  return of.teams.per > 0;
+}
+
+template <typename T> void describe_teams(const karst_tri_plan<T> &plan, char *text, size_t size)
+{
+  const karst_tri_march_plan &teams = plan.level[plan.levels - 1].teams;
+  snprintf(text, size, ", from both ends, %d systems a thread block%s", teams.per,
+           teams.room > 0 ? ", factors in global memory" : "");
+}
+
+template <typename T> bool fits_sweep(const karst_tri_request &, karst_tri_plan<T> &, int) { return true; }
+
+/* The pieces of a level are solved by the first variant that fits. */
+template <typename T>
+const karst_tri_variant<T> variants[] = {
+    {INT_MAX, false, fits_cyclic<T>, karst_tri_launch_cyclic, describe_cyclic<T>},
+    {KARST_TRI_LANES, false, fits_lanes<T>, karst_tri_launch_lanes, describe_lanes<T>},
+    {KARST_TRI_TEAMS, false, fits_teams<T>, karst_tri_launch_teams, describe_teams<T>},
+    {INT_MAX, true, fits_sweep<T>, karst_tri_launch_sweep, nullptr}};
 
 /* The length of pieces: enough of them to occupy the device, but not so short that the separators are many. */
 int64_t piece_length(const karst_tri_request &request, int64_t rows)
@@ -128,36 +220,53 @@ int64_t piece_length(const karst_tri_request &request, int64_t rows)
   return wanted < SHORTEST ? SHORTEST : wanted > LONGEST ? LONGEST : wanted;
 }
 
-template <typename T> karst_tri_choice choose(karst_tri_request request)
+/* The most rows of systems that are not split further. */
+template <typename T> int64_t most_whole(const karst_tri_request &request)
 {
-  karst_tri_choice choice = {};
-  choice.method = request.method = choose_method<T>(request);
-  choice.cyclic = request.method == KARST_TRIDIAGONAL_CR || request.method == KARST_TRIDIAGONAL_PCR ||
-                  request.method == KARST_TRIDIAGONAL_HYBRID;
-  enum { LAST = 32 }; /* rows that are not split further */
-  const bool splits = request.method == KARST_TRIDIAGONAL_SPLIT, by_lanes = splits && request.m <= KARST_TRI_LANES;
-  const int64_t last = choice.cyclic ? most_rows<T>(request)
-                       : by_lanes    ? most_lane_rows<T>(request)
-                       : splits      ? LAST
-                                     : request.rows;
+  enum { LAST = 32 };
+  if (is_cyclic(request.method)) return most_rows<T>(request);
+  if (request.method != KARST_TRIDIAGONAL_SPLIT) return request.rows;
+  return request.m <= KARST_TRI_LANES ? most_lane_rows<T>(request) : LAST;
+}
+
+/* Adds a level of systems of so many rows. */
+template <typename T>
+void add_level(const karst_tri_request &request, karst_tri_plan<T> &plan, int64_t rows, int64_t length, bool separated)
+{
+  karst_tri_level<T> &of = plan.level[plan.levels];
+  of.rows = rows;
+  of.cut = {length, (rows + length - 1) / length, separated};
+  of.variant = variants<T>;
+  while (request.m > of.variant->largest || !of.variant->fits(request, plan, plan.levels)) of.variant++;
+  plan.levels++;
+}
+
+template <typename T> karst_tridiagonal_method choose(karst_tri_request request, karst_tri_plan<T> &plan)
+{
+  request.method = choose_method<T>(request);
+  const int64_t most = most_whole<T>(request);
   int64_t rows = request.rows;
-  while (rows > last && choice.levels < KARST_TRI_LEVELS - 1) {
-    const int64_t length = piece_length(request, rows);
-    choice.spread[choice.levels] = spread_lanes<T>(request, length - 1);
-    choice.teams[choice.levels] = spread_teams<T>(request, length - 1);
-    choice.length[choice.levels++] = length;
-    rows = (rows + length - 1) / length;
+  while (rows > most && plan.levels < KARST_TRI_LEVELS - 1) {
+    add_level(request, plan, rows, piece_length(request, rows), true);
+    rows = plan.level[plan.levels - 1].cut.pieces;
   }
-  if (by_lanes) choice.spread[choice.levels] = spread_lanes<T>(request, rows);
-  if (!choice.cyclic) choice.teams[choice.levels] = spread_teams<T>(request, rows);
-  choice.length[choice.levels++] = rows;
-  if (!choice.cyclic) return choice;
-  const int64_t per = workers_of<T>(request.m) / rows;
-  choice.layout = lay_out(request.m, rows, rows_left<T>(request, rows), per > 1 ? per : 1);
-  while (choice.layout.per > 1 && request.m <= KARST_TRI_TEAMS &&
-         choice.layout.scalars > shared_for_records<T>(request.m, request.shared) / (int64_t)sizeof(T))
-    choice.layout = lay_out(request.m, rows, choice.layout.left, choice.layout.per / 2);
-  return choice;
+  add_level(request, plan, rows, rows, false);
+  return request.method;
+}
+
+template <typename T>
+void describe(const karst_tri_plan<T> &plan, karst_tridiagonal_method method, char *text, size_t size)
+{
+  static const char *const names[] = {"auto", "thomas", "cr", "pcr", "hybrid", "split"};
+  const char *worker = plan.m <= KARST_TRI_LANES   ? "a lane"
+                       : plan.m <= KARST_TRI_TEAMS ? "a team of lanes"
+                                                   : "a thread block";
+  const auto last = plan.level[plan.levels - 1].variant;
+  int used = snprintf(text, size, "%s, %s a piece", names[method], worker);
+  for (int i = 0; i < plan.levels - 1 && used < (int)size; i++)
+    used += snprintf(text + used, size - (size_t)used, i == 0 ? ", pieces of %lld" : " and %lld",
+                     (long long)plan.level[i].cut.length);
+  if (last->describe && used < (int)size) last->describe(plan, text + used, size - (size_t)used);
 }
 
 } // namespace
@@ -168,30 +277,19 @@ int64_t karst_tri_workers(const karst_cuda *cuda, int m)
   return (int64_t)cuda->multiprocessors * (m <= KARST_TRI_LANES ? THREADS : m <= KARST_TRI_TEAMS ? THREADS / 16 : 4);
 }
 
-karst_tri_choice karst_tri_choose(bool single, const karst_tri_request &request)
+karst_tridiagonal_method karst_tri_choose(const karst_tri_request &request, karst_tri_plan<float> &plan)
 {
-  return single ? choose<float>(request) : choose<double>(request);
+  return choose(request, plan);
 }
-
-void karst_tri_describe(const karst_tri_request &request, const karst_tri_choice &choice, char *text, size_t size)
+karst_tridiagonal_method karst_tri_choose(const karst_tri_request &request, karst_tri_plan<double> &plan)
 {
-  static const char *const names[] = {"auto", "thomas", "cr", "pcr", "hybrid", "split"};
-  const char *worker = request.m <= KARST_TRI_LANES   ? "a lane"
-                       : request.m <= KARST_TRI_TEAMS ? "a team of lanes"
-                                                      : "a thread block";
-  int used = snprintf(text, size, "%s, %s a piece", names[choice.method], worker);
-  for (int i = 0; i < choice.levels - 1 && used < (int)size; i++)
-    used += snprintf(text + used, size - (size_t)used, i == 0 ? ", pieces of %lld" : " and %lld",
-                     (long long)choice.length[i]);
-  const karst_tri_spread &spread = choice.spread[choice.levels - 1];
-  if (spread.lanes > 0 && used < (int)size)
-    used += snprintf(text + used, size - (size_t)used, ", %d lanes of %d rows a system, %d threads", spread.lanes,
-                     KARST_TRI_LANE_ROWS, spread.threads);
-  const karst_tri_march_plan &teams = choice.teams[choice.levels - 1];
-  if (teams.per > 0 && used < (int)size)
-    used += snprintf(text + used, size - (size_t)used, ", from both ends, %d systems a thread block%s", teams.per,
-                     teams.room > 0 ? ", factors in global memory" : "");
-  if (choice.cyclic && used < (int)size)
-    snprintf(text + used, size - (size_t)used, ", %lld systems of %lld rows a thread block",
-             (long long)choice.layout.per, (long long)choice.length[choice.levels - 1]);
+  return choose(request, plan);
+}
+void karst_tri_describe(const karst_tri_plan<float> &plan, karst_tridiagonal_method method, char *text, size_t size)
+{
+  describe(plan, method, text, size);
+}
+void karst_tri_describe(const karst_tri_plan<double> &plan, karst_tridiagonal_method method, char *text, size_t size)
+{
+  describe(plan, method, text, size);
 }

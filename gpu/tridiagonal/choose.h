@@ -14,19 +14,23 @@ struct karst_tri_request {
   int64_t workers; /* that occupy the device */
 };
 
-struct karst_tri_choice {
-  karst_tridiagonal_method method;
-  bool cyclic; /* the last level is solved by cyclic reduction, else by a sweep */
-  int levels;
-  int64_t length[KARST_TRI_LEVELS];          /* of pieces; at the last level, the rows */
-  karst_tri_spread spread[KARST_TRI_LEVELS]; /* of lanes in shared memory */
-  karst_tri_march_plan teams[KARST_TRI_LEVELS];
-  karst_tri_layout layout; /* of cyclic reduction */
+/* What solves the pieces of a level. */
+template <typename T> struct karst_tri_variant {
+  int largest; /* m */
+  bool keeps;  /* it keeps W of all pieces in global memory */
+  /* Whether it solves the pieces of a level for m up to largest; if so, it sets in the plan how they are shared. */
+  bool (*fits)(const karst_tri_request &request, karst_tri_plan<T> &plan, int level);
+  void (*launch)(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level, const karst_tri_systems<T> &s);
+  /* Writes how the pieces of the last level are shared; NULL: there is nothing to say. */
+  void (*describe)(const karst_tri_plan<T> &plan, char *text, size_t size);
 };
 
 /* Workers that occupy the device. */
 int64_t karst_tri_workers(const karst_cuda *cuda, int m);
-karst_tri_choice karst_tri_choose(bool single, const karst_tri_request &request);
-void karst_tri_describe(const karst_tri_request &request, const karst_tri_choice &choice, char *text, size_t size);
+/* Sets the levels of a plan that has m, and their variants, and returns the method. */
+karst_tridiagonal_method karst_tri_choose(const karst_tri_request &request, karst_tri_plan<float> &plan);
+karst_tridiagonal_method karst_tri_choose(const karst_tri_request &request, karst_tri_plan<double> &plan);
+void karst_tri_describe(const karst_tri_plan<float> &plan, karst_tridiagonal_method method, char *text, size_t size);
+void karst_tri_describe(const karst_tri_plan<double> &plan, karst_tridiagonal_method method, char *text, size_t size);
 
 #endif

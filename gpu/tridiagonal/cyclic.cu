@@ -19,12 +19,12 @@ void launch_cyclic(const karst_cuda *cuda, const karst_tri_plan<T> &plan, const 
 
 } // namespace
 
-void karst_tri_launch_cyclic(const karst_cuda *cuda, const karst_tri_plan<float> &plan,
+void karst_tri_launch_cyclic(const karst_cuda *cuda, const karst_tri_plan<float> &plan, int,
                              const karst_tri_systems<float> &s)
 {
   launch_cyclic(cuda, plan, s);
 }
-void karst_tri_launch_cyclic(const karst_cuda *cuda, const karst_tri_plan<double> &plan,
+void karst_tri_launch_cyclic(const karst_cuda *cuda, const karst_tri_plan<double> &plan, int,
                              const karst_tri_systems<double> &s)
 {
   launch_cyclic(cuda, plan, s);

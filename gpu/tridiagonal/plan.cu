@@ -39,11 +39,9 @@ template <typename T> void take_solve(karst_tri_plan<T> &plan, carver<T> &from)
   for (int l = 0; l < plan.levels; l++) {
     karst_tri_level<T> &of = plan.level[l];
     const int64_t pieces = plan.systems * of.cut.pieces;
-    const bool last = l == plan.levels - 1;
     if (of.teams.room > 0) of.W.at = from.take(of.teams.blocks * of.teams.per * of.teams.room);
-    if (of.spread.lanes == 0 && of.teams.per == 0 && !(last && plan.cyclic))
-      of.W = take_kept(from, m, pieces, of.cut.length - (last ? 0 : 1));
-    if (last) continue;
+    if (of.variant->keeps) of.W = take_kept(from, m, pieces, of.cut.length - (of.cut.separated ? 1 : 0));
+    if (!of.cut.separated) continue;
     of.reduced.lower = take_rows(from, m, pieces, square);
     of.reduced.diagonal = take_rows(from, m, pieces, square);
     of.reduced.upper = take_rows(from, m, pieces, square);
@@ -88,21 +86,6 @@ template <typename T> void take_copies(karst_tri_plan<T> &plan, carver<T> &from)
   plan.trial = from.take(rows * plan.m);
 }
 
-template <typename T> void set_levels(karst_tri_plan<T> &plan, const karst_tri_choice &choice, int64_t rows)
-{
-  plan.levels = choice.levels;
-  plan.cyclic = choice.cyclic;
-  plan.layout = choice.layout;
-  for (int l = 0; l < plan.levels; l++) {
-    const int64_t length = choice.length[l];
-    plan.level[l].rows = rows;
-    plan.level[l].spread = choice.spread[l];
-    plan.level[l].teams = choice.teams[l];
-    plan.level[l].cut = {length, (rows + length - 1) / length, l < plan.levels - 1};
-    rows = plan.level[l].cut.pieces;
-  }
-}
-
 /* Thread blocks of a launch at most, and their memory, if blocks are too large for shared memory. */
 template <typename T> void set_blocks(const karst_cuda *cuda, karst_tri_plan<T> &plan, carver<T> &from)
 {
@@ -111,7 +94,7 @@ template <typename T> void set_blocks(const karst_cuda *cuda, karst_tri_plan<T> 
   if (plan.m <= KARST_TRI_TEAMS) return;
   plan.blocks = (int64_t)EACH * cuda->multiprocessors;
   plan.scratch = from.take(plan.blocks * karst_group_worker<T>::scratch(plan.m));
-  if (plan.cyclic) plan.records = from.take(plan.blocks * plan.layout.scalars);
+  if (plan.layout.per > 0) plan.records = from.take(plan.blocks * plan.layout.scalars);
 }
 
 template <typename T>
@@ -137,12 +120,10 @@ template <typename T> karst_status plan_of(karst_context *context, karst_tridiag
   batch->plan = plan;
   if (status) return status;
   batch->memory += (int64_t)sizeof *plan;
-  const karst_tri_choice choice = karst_tri_choose(batch->shape.single, request);
-  batch->shape.method = choice.method;
-  karst_tri_describe(request, choice, batch->description, sizeof batch->description);
   plan->systems = request.systems;
   plan->m = request.m;
-  set_levels(*plan, choice, request.rows);
+  batch->shape.method = karst_tri_choose(request, *plan);
+  karst_tri_describe(*plan, batch->shape.method, batch->description, sizeof batch->description);
   carver<T> counted = {nullptr, 0};
   take_solve(*plan, counted);
   set_blocks(cuda, *plan, counted);
@@ -209,18 +190,12 @@ template <typename T> karst_tri_systems<T> below(const karst_tri_plan<T> &plan, 
 template <typename T>
 void solve_level(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int l, const karst_tri_systems<T> &s)
 {
-  if (l == plan.levels - 1 && plan.cyclic) return karst_tri_launch_cyclic(cuda, plan, s);
   if (l < plan.levels - 1) {
     karst_tri_launch_reduce(cuda, plan, l, s);
     solve_level(cuda, plan, l + 1, below(plan, l, s));
     karst_tri_launch_separators(cuda, plan, l, plan.m, karst_tri_const(plan.level[l].unknowns), s.solution, true);
   }
-  if (plan.level[l].spread.lanes > 0)
-    karst_tri_launch_lanes(cuda, plan, l, s);
-  else if (plan.level[l].teams.per > 0)
-    karst_tri_launch_teams(cuda, plan, l, s);
-  else
-    karst_tri_launch_sweep(cuda, plan, l, s);
+  plan.level[l].variant->launch(cuda, plan, l, s);
 }
 
 template <typename T>

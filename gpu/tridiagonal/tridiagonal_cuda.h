@@ -123,13 +123,16 @@ struct karst_tri_march_plan {
   int64_t blocks, shared, room;
 };
 
+template <typename T> struct karst_tri_variant;
+
 /* A level of systems: those of the batch, or the separators of the level above. */
 template <typename T> struct karst_tri_level {
   int64_t rows; /* of a system */
   karst_tri_cut cut;
-  karst_tri_spread spread;    /* of lanes.h; lanes is 0 if the pieces are solved by a sweep */
-  karst_tri_march_plan teams; /* of teams.h; per is 0 if the pieces are solved by a sweep */
-  karst_tri_kept<T> W;        /* of a sweep over the pieces; NULL without one */
+  const karst_tri_variant<T> *variant; /* what solves the pieces (choose.h) */
+  karst_tri_spread spread;             /* of lanes.h; lanes is 0 for other variants */
+  karst_tri_march_plan teams;          /* of teams.h; per is 0 for other variants */
+  karst_tri_kept<T> W;                 /* of a sweep over the pieces; NULL without one */
   karst_tri_factors<T> factors;
   T *y;                           /* [systems rows m] the solution of interiors; NULL without separators */
   karst_tri_rows<T> lower, upper; /* a and c of the separators, kept */
@@ -148,9 +151,8 @@ enum {
 template <typename T> struct karst_tri_plan {
   int64_t systems;
   int m, levels;
-  bool cyclic; /* the last level is solved by cyclic reduction, else by a sweep */
   karst_tri_level<T> level[KARST_TRI_LEVELS];
-  karst_tri_layout layout;     /* of cyclic reduction */
+  karst_tri_layout layout;     /* of cyclic reduction, which solves the last level; zero for other variants */
   int64_t blocks;              /* thread blocks of a launch at most */
   T *records, *scratch;        /* of thread blocks in global memory, for large blocks */
   unsigned long long *failure; /* of the last solve or factor; the next one is never read */
@@ -169,7 +171,8 @@ template <typename T> struct karst_tri_plan {
                               const karst_tri_systems<T> &s);                                                          \
   void karst_tri_launch_teams(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                        \
                               const karst_tri_systems<T> &s);                                                          \
-  void karst_tri_launch_cyclic(const karst_cuda *cuda, const karst_tri_plan<T> &plan, const karst_tri_systems<T> &s);  \
+  void karst_tri_launch_cyclic(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                       \
+                               const karst_tri_systems<T> &s);                                                         \
   void karst_tri_launch_factor(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                       \
                                const karst_tri_systems<T> &s);                                                         \
   void karst_tri_launch_substitute(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level, bool bounded,     \
