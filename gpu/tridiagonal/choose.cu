@@ -61,7 +61,9 @@ template <typename T> karst_tri_spread spread_lanes(const karst_tri_request &req
 {
   enum { WARP = 32, THREADS = 128 };
   const int64_t lanes = (rows + KARST_TRI_LANE_ROWS - 1) / KARST_TRI_LANE_ROWS;
-  const int64_t each = (KARST_TRI_LANE_ROWS * (3 * request.m * request.m + request.m)) | 1;
+  const int64_t square = (int64_t)request.m * request.m; /* as karst_tri_lane_memory has it */
+  const int64_t each =
+      (KARST_TRI_LANE_ROWS * (3 * square + request.m) | 1) + (lanes > WARP ? (2 * square + request.m) | 1 : 0);
   const int64_t fit = request.shared / (each * (int64_t)sizeof(T));
   if (request.m > KARST_TRI_LANES || lanes > karst_tri_lane_threads(request.m) || lanes > fit || lanes == 0) return {};
   if (lanes > WARP) {

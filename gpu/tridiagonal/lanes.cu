@@ -5,17 +5,28 @@
 namespace
 {
 
+/* Whether a multiprocessor has no room for two thread blocks with so many bytes of shared memory. */
+bool fills_multiprocessor(const karst_cuda *cuda, size_t shared)
+{
+  int most = 0, own = 0;
+  cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerMultiprocessor, cuda->device);
+  cudaDeviceGetAttribute(&own, cudaDevAttrReservedSharedMemoryPerBlock, cuda->device);
+  return 2 * (shared + (size_t)own) > (size_t)most;
+}
+
 template <typename T, int M, int R, bool AOS>
 void launch_layout(const karst_cuda *cuda, const karst_tri_systems<T> &s, karst_tri_cut cut, karst_tri_spread spread)
 {
   const int64_t all = s.systems * cut.pieces;
-  const size_t shared = (size_t)spread.places * karst_tri_tile<T, M, R, AOS>::STRIDE * sizeof(T);
-  if (spread.lanes <= 32)
-    karst_tri_launch(cuda, karst_tri_lanes<T, M, R, AOS, true>, karst_cuda_grid(all, spread.threads / 32 * spread.per),
-                     spread.threads, shared, s, cut, spread);
-  else
-    karst_tri_launch(cuda, karst_tri_lanes<T, M, R, AOS, false>, karst_cuda_grid(all, spread.per), spread.threads,
-                     shared, s, cut, spread);
+  const auto launch = [&](auto warp) {
+    constexpr bool WARP = decltype(warp)::value;
+    const size_t shared = karst_tri_lane_memory<T, M, R, AOS, WARP>::bytes(spread.places);
+    const unsigned blocks = karst_cuda_grid(all, WARP ? spread.threads / 32 * spread.per : spread.per);
+    const unsigned most = fills_multiprocessor(cuda, shared) ? (unsigned)cuda->multiprocessors : blocks;
+    karst_tri_launch(cuda, karst_tri_lanes<T, M, R, AOS, WARP>, WARP || blocks < most ? blocks : most, spread.threads,
+                     shared, s, cut, spread, (int64_t)blocks);
+  };
+  spread.lanes <= 32 ? launch(std::true_type()) : launch(std::false_type());
 }
 
 template <typename T>

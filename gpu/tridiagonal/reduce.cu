@@ -11,8 +11,7 @@ void launch_lanes(const karst_cuda *cuda, const karst_tri_level<T> &of, const ka
 {
   constexpr int R = KARST_TRI_LANE_ROWS;
   const bool entries = s.lower.element == 1;
-  const size_t shared = (size_t)of.spread.places * sizeof(T) *
-                        (entries ? karst_tri_tile<T, M, R, true>::STRIDE : karst_tri_tile<T, M, R, false>::STRIDE);
+  const size_t shared = karst_tri_lane_memory<T, M, R, true, true>::bytes(of.spread.places); /* AOS or not */
   karst_tri_launch(cuda, entries ? karst_tri_lane_separators<T, M, R, true> : karst_tri_lane_separators<T, M, R, false>,
                    karst_cuda_grid(s.systems * of.cut.pieces, of.spread.threads / 32), of.spread.threads, shared, s,
                    of.cut, of.spread, of.reduced);
