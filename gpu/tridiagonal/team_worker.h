@@ -1,15 +1,34 @@
 /* team_worker.h - M + 1 lanes of a warp compute with blocks, M by M (block_worker.h). Lane j of a team holds column j
  * of each matrix; lane M holds the vectors. So a product a x needs a in shared memory, which the lanes read together,
- * and nothing else of other lanes. To solve, each lane eliminates the whole block B, without exchanges of rows, beside
- * its own columns: more arithmetic than if lanes shared it, but no waiting for one another. If a pivot is much smaller
- * than an entry below it, or too small, karst_tri_invert takes over.
+ * and nothing else of other lanes.
  *
- * The lanes of a warp that are left over after the last whole team compute too, in a place of their own, and store
- * nothing. */
+ * To solve B x = [c | y], the lanes eliminate two unknowns at a time, k and k + 1. Lanes k and k + 1 put their columns
+ * u and v of B into shared memory, and then each lane solves for its own columns
+ *
+ *     | u_k      v_k     | | s |   | x_k     |
+ *     |                  | |   | = |         |     and sets x_r to x_r - u_r s - v_r t for all other rows r,
+ *     | u_(k+1)  v_(k+1) | | t |   | x_(k+1) |
+ *
+ * by the determinant of the two. So lanes wait for one another, and for a reciprocal, once for two unknowns, and not
+ * again for a substitution on the way back. Rows are not exchanged: a block whose pivots do not bear that is inverted
+ * once more by solve_again.
+ *
+ * The lanes of a warp that are left over after the last whole team look into the place of the last team, as if they
+ * held vectors, and store nothing. */
 #ifndef KARST_GPU_TEAM_WORKER_H
 #define KARST_GPU_TEAM_WORKER_H
 
 #include "gpu/tridiagonal/block_worker.h"
+
+#include <limits.h>
+
+/* Inverts a[m*m] with row exchanges. Behind a: its sizes [m*m], place for the inverse [m*m] and for work [2 m], and for m
+ * integers. All that is in memory, and m is no constant, so that the kernel keeps its registers. */
+static inline __device__ __noinline__ karst_reason karst_tri_invert_again(int m, bool single, double *a)
+{
+  double *const sizes = a + m * m, *const inverse = sizes + m * m, *const work = inverse + m * m;
+  return karst_tridiagonal_invert(m, single, a, sizes, inverse, work, reinterpret_cast<int *>(work + 2 * m));
+}
 
 template <typename T, int SIZE, int WHOLES = 3> struct karst_team_worker {
   static constexpr int M = SIZE;
@@ -26,21 +45,27 @@ template <typename T, int SIZE, int WHOLES = 3> struct karst_team_worker {
   static constexpr int m = M, LANES = M + 1, TEAMS = 32 / LANES, WARPS = 4;
   static constexpr int THREADS = 32 * WARPS, WORKERS = TEAMS * WARPS;
   static constexpr bool UNIFORM = true;
-  /* Columns in shared memory are COLUMN apart: even if M is, for loads of two scalars, and spread over the banks. */
-  static constexpr int COLUMN = M % 4 == 0 ? M + 2 : M, BLOCK = (M * COLUMN + 1) / 2 * 2;
-  static constexpr int EACH = (2 + WHOLES) * BLOCK + 2 * (M + 1), PLACES = TEAMS + (32 % LANES > 0);
+  /* Shared memory is read and written in units of 16 bytes. Columns are an odd number of units apart, as places are, so
+   * that those of several lanes are in different banks. The teams of a warp share memory for the second attempt. */
+  static constexpr int UNIT = 16 / sizeof(T), COLUMN = ((M + UNIT - 1) / UNIT | 1) * UNIT, BLOCK = M * COLUMN;
+  static constexpr int INTEGERS = M <= 4 ? 4 : 12; /* of a column, or one for each of M columns */
+  static constexpr int OWN = BLOCK + (M + 3) * INTEGERS * (int)sizeof(int) / (int)sizeof(T);
+  static constexpr int PLACES = TEAMS, STEP = ((OWN + WHOLES * BLOCK) / UNIT | 1) * UNIT;
+  static constexpr int AGAIN = 3 * M * M + 2 * M + (M + 1) / 2 + 1; /* double, of karst_tri_invert_again */
+  static constexpr int SHARE = (AGAIN + 2 * PLACES - 1) / (2 * PLACES) * 2 * (int)sizeof(double) / (int)sizeof(T);
+  static constexpr int EACH = STEP + SHARE; /* scalars of a team */
   static __host__ __device__ size_t shared(int) { return (size_t)WARPS * PLACES * EACH * sizeof(T); }
   static int64_t scratch(int) { return 0; }
 
-  T *place; /* [EACH] shared memory: a block, its size, wholes, scales */
+  T *place; /* [STEP] shared memory: columns of a block, integers that judge it, wholes */
   int lane, wholes;
 
   __device__ karst_team_worker(int, T *) : wholes(0)
   {
     extern __shared__ double karst_tri_shared[];
-    const int warp = (int)threadIdx.x / 32, t = (int)threadIdx.x % 32;
-    lane = t % LANES;
-    place = reinterpret_cast<T *>(karst_tri_shared) + (warp * PLACES + t / LANES) * EACH;
+    const int warp = (int)threadIdx.x / 32, team = (int)threadIdx.x % 32 / LANES;
+    lane = team < TEAMS ? (int)threadIdx.x % 32 - team * LANES : M;
+    place = reinterpret_cast<T *>(karst_tri_shared) + warp * (PLACES * EACH) + (team < TEAMS ? team : TEAMS - 1) * STEP;
   }
   static __device__ int local()
   {
@@ -56,7 +81,7 @@ template <typename T, int SIZE, int WHOLES = 3> struct karst_team_worker {
 
   static __device__ void take(matrix &) {}
   static __device__ void take(augmented &) {}
-  __device__ void take(whole &a) { a.at = place + (2 + wholes++) * BLOCK; }
+  __device__ void take(whole &a) { a.at = place + OWN + wholes++ * BLOCK; }
 
   __device__ void read(matrix &x, karst_tri_rows<const T> rows, int64_t g, bool there) const
   {
@@ -116,9 +141,7 @@ template <typename T, int SIZE, int WHOLES = 3> struct karst_team_worker {
   template <typename X> __device__ void spread(whole &a, const X &x) const
   {
     __syncwarp();
-    if (lane < M)
-#pragma unroll
-      for (int r = 0; r < M; r++) a.at[lane * COLUMN + r] = x.at[r];
+    if (lane < M) store(a.at + lane * COLUMN, x.at);
     __syncwarp();
   }
   template <typename X> __device__ void subtract(X &z, const whole &a, const X &x) const
@@ -132,13 +155,7 @@ template <typename T, int SIZE, int WHOLES = 3> struct karst_team_worker {
     }
   }
   /* In the other lanes it computes numbers that nobody uses. */
-  __device__ void subtract_vector(augmented &y, const whole &a, const augmented &v) const
-  {
-#pragma unroll
-    for (int k = 0; k < M; k++)
-#pragma unroll
-      for (int r = 0; r < M; r++) y.at[r] -= lane == M ? a.at[k * COLUMN + r] * v.at[k] : 0;
-  }
+  __device__ void subtract_vector(augmented &y, const whole &a, const augmented &v) const { subtract(y, a, v); }
   __device__ void read_vector(augmented &x, karst_tri_rows<const T> rows, int64_t g) const
   {
     const T *from = rows.at + g * rows.row;
@@ -159,80 +176,39 @@ template <typename T, int SIZE, int WHOLES = 3> struct karst_team_worker {
   template <bool SPIKE>
   __device__ karst_reason solve(const augmented &d, const matrix &size, const matrix &c, matrix &p, augmented &x) const
   {
-    T *block = place, *sizes = place + BLOCK;
-    T *row_scale = place + (2 + WHOLES) * BLOCK, *column_size = row_scale + M + 1;
-    const int mine = lane < M ? lane : 0;
-    T a[M][M], y[M], q[M];
-    __syncwarp();
-    if (lane < M)
-#pragma unroll
-      for (int r = 0; r < M; r++) {
-        block[lane * COLUMN + r] = d.at[r];
-        sizes[lane * COLUMN + r] = size.at[r];
-      }
-    __syncwarp();
-    T largest = 0;
-    bool finite = true;
-#pragma unroll
-    for (int j = 0; j < M; j++) {
-      const T entry = sizes[j * COLUMN + mine];
-      finite = finite && entry <= karst_tri_limits<T>::LARGEST;
-      largest = fmax(largest, entry);
-    }
-    if (lane < M) row_scale[lane] = finite ? karst_tri_reciprocal(fmax(largest, karst_tri_limits<T>::LEAST)) : -1;
-    __syncwarp();
-    T own = 0;
-    bool ordered = true, sound = true;
+    T a[M], y[M], q[M];
+    judge of(*this);
 #pragma unroll
     for (int r = 0; r < M; r++) {
-      const T scale = row_scale[r];
-      finite = finite && scale >= 0;
-      own = fmax(own, size.at[r] * scale);
-    }
-    if (lane < M) column_size[lane] = own;
-    __syncwarp();
-#pragma unroll
-    for (int j = 0; j < M; j++) {
-      T column[M];
-      load(column, block + j * COLUMN);
-#pragma unroll
-      for (int r = 0; r < M; r++) a[r][j] = column[r];
-    }
-#pragma unroll
-    for (int r = 0; r < M; r++) {
+      a[r] = d.at[r];
       y[r] = lane < M ? c.at[r] : d.at[r];
       q[r] = SPIKE ? p.at[r] : 0;
     }
+    of.show_size(size);
 #pragma unroll
-    for (int k = 0; k < M; k++) {
-      const T pivot = fabs(a[k][k]) * row_scale[k], inverse = karst_tri_reciprocal(a[k][k]);
-      sound = sound && karst_tri_is_moderate(a[k][k]) && pivot > karst_tri_rounding<T>(M) * column_size[k];
-#pragma unroll
-      for (int r = k + 1; r < M; r++) ordered = ordered && fabs(a[r][k]) * row_scale[r] <= 4 * pivot;
-      a[k][k] = inverse;
-#pragma unroll
-      for (int r = k + 1; r < M; r++) {
-        const T factor = a[r][k] * inverse;
-#pragma unroll
-        for (int j = k + 1; j < M; j++) a[r][j] -= factor * a[k][j];
-        y[r] -= factor * y[k];
-        if (SPIKE) q[r] -= factor * q[k];
-      }
+    for (int k = 0; k < M; k += 2) {
+      const bool pair = k + 1 < M;
+      T u[M], v[M];
+      if (k == 2) of.show_row();
+      if (k == 4) of.show_column(size);
+      if (lane == k || (pair && lane == k + 1)) store(place + lane * COLUMN, a);
+      __syncwarp();
+      load(u, place + k * COLUMN);
+      if (pair) load(v, place + (k + 1) * COLUMN);
+      const T determinant = pair ? u[k] * v[k + 1] - u[k + 1] * v[k] : u[k];
+      const T inverse = karst_tri_reciprocal(determinant);
+      if (k + 2 < M) eliminate(k, u, v, inverse, a);
+      eliminate(k, u, v, inverse, y);
+      if (SPIKE) eliminate(k, u, v, inverse, q);
+      of.look(k, determinant, a);
     }
-#pragma unroll
-    for (int r = M - 1; r >= 0; r--) {
-#pragma unroll
-      for (int k = r + 1; k < M; k++) {
-        y[r] -= a[r][k] * y[k];
-        if (SPIKE) q[r] -= a[r][k] * q[k];
-      }
-      y[r] *= a[r][r];
-      if (SPIKE) q[r] *= a[r][r];
+    if (M <= 4) {
+      of.show_column(size);
+      __syncwarp();
     }
-    karst_reason reason = finite ? KARST_SOUND : KARST_NOT_FINITE;
-    const bool again = finite && !(sound && ordered);
-    if (__any_sync(~0u, again) && again) reason = solve_again(block, sizes, lane < M ? c.at : d.at, p.at, y, q);
-    __syncwarp();
+    const unsigned refused = __ballot_sync(~0u, of.refuses());
+    karst_reason reason = KARST_SOUND;
+    if (refused) reason = solve_again<SPIKE>(refused, d, size, c, p, y, q);
 #pragma unroll
     for (int r = 0; r < M; r++) {
       x.at[r] = y[r];
@@ -241,35 +217,164 @@ template <typename T, int SIZE, int WHOLES = 3> struct karst_team_worker {
     return reason;
   }
 
-  /* Loads a column from shared memory. */
-  static __device__ __forceinline__ void load(T (&to)[M], const T *from)
+  /* Copies a column from or to shared memory. */
+  template <typename N, int COUNT> static __device__ __forceinline__ void load(N (&to)[COUNT], const N *from)
   {
-    if (M % 2 == 0) {
-      karst_tri_load_pairs(to, from);
-    } else {
+    constexpr int EACH_UNIT = 16 / sizeof(N);
 #pragma unroll
-      for (int r = 0; r < M; r++) to[r] = from[r];
+    for (int r = 0; r < COUNT; r += EACH_UNIT) {
+      const unit<N> some = *reinterpret_cast<const unit<N> *>(from + r);
+#pragma unroll
+      for (int i = 0; i < EACH_UNIT && r + i < COUNT; i++) to[r + i] = some.at[i];
+    }
+  }
+  template <typename N, int COUNT> static __device__ __forceinline__ void store(N *to, const N (&from)[COUNT])
+  {
+    constexpr int EACH_UNIT = 16 / sizeof(N);
+#pragma unroll
+    for (int r = 0; r < COUNT; r += EACH_UNIT) {
+      unit<N> some;
+#pragma unroll
+      for (int i = 0; i < EACH_UNIT; i++) some.at[i] = r + i < COUNT ? from[r + i] : 0;
+      *reinterpret_cast<unit<N> *>(to + r) = some;
     }
   }
 
 private:
-  static __device__ __noinline__ karst_reason solve_again(const T *block, const T *sizes, const T *c, const T *p, T *y,
-                                                          T *q)
+  template <typename N> struct alignas(16) unit {
+    N at[16 / sizeof(N)];
+  };
+
+  /* Eliminates unknowns k and k + 1 from a column. */
+  static __device__ __forceinline__ void eliminate(int k, const T (&u)[M], const T (&v)[M], T inverse, T (&x)[M])
   {
-    T a[M * M], size[M * M], inverse[M * M];
-    for (int e = 0; e < M * M; e++) {
-      a[e] = block[e / M * COLUMN + e % M];
-      size[e] = sizes[e / M * COLUMN + e % M];
-    }
-    const karst_reason reason = karst_tri_invert<T, M>(a, size, inverse);
-    for (int r = 0; r < M; r++) {
-      T along = 0, across = 0;
-      for (int k = 0; k < M; k++) {
-        along += inverse[k * M + r] * c[k];
-        across += inverse[k * M + r] * p[k];
+    const bool pair = k + 1 < M;
+    const int l = pair ? k + 1 : k;
+    const T s = pair ? (v[l] * x[k] - v[k] * x[l]) * inverse : x[k] * inverse;
+    const T t = pair ? (u[k] * x[l] - u[l] * x[k]) * inverse : 0;
+#pragma unroll
+    for (int r = 0; r < M; r++)
+      if (r != k && r != l) {
+        x[r] -= u[r] * s;
+        if (pair) x[r] -= v[r] * t;
       }
-      y[r] = along;
-      q[r] = across;
+    x[k] = s;
+    if (pair) x[l] = t;
+  }
+
+  /* Whether the elimination of a block can be trusted. Let row r be divided by its largest size, and let c_j then be the
+   * largest size in column j. A block is refused unless
+   *     - all sizes are finite,
+   *     - each determinant is within the range of the reciprocal, and larger than 2^9 rounding errors of c_k c_(k+1): at
+   *       least four times karst_tri_rounding, so that solve_again decides of all that may be singular,
+   *     - s c_k and t c_(k+1) of a column j of B that is not eliminated yet are at most 4 c_j, so that what is left of it
+   *       grows little.
+   * Logarithms serve for that: read as an integer, the exponent and the first digits of |x| are 2^DIGITS (log2 |x| +
+   * BIAS), with an error of less than 0.09 2^DIGITS. A lane judges its own column; sizes of rows are over the lanes, and
+   * so what a lane needs of others is put into shared memory before a barrier that the elimination needs anyway. */
+  struct judge {
+    static constexpr bool SINGLE = sizeof(T) == sizeof(float);
+    static constexpr int DIGITS = SINGLE ? 23 : 20, BIAS = SINGLE ? 127 : 1023, RANGE = SINGLE ? 120 : 1000;
+    static constexpr int NOT_FINITE = (2 * BIAS + 1) << DIGITS, ROUNDINGS = SINGLE ? 9 - 23 : 9 - 52;
+    const karst_team_worker &team;
+    int *sizes, *rows, *columns, *thresholds, own, row, column, determinant, grown[M];
+
+    __device__ __forceinline__ explicit judge(const karst_team_worker &worker) : team(worker)
+    {
+      sizes = reinterpret_cast<int *>(team.place + BLOCK);
+      rows = sizes + M * INTEGERS;
+      columns = rows + INTEGERS;
+      thresholds = columns + INTEGERS;
+      own = team.lane < M ? team.lane : 0;
+      determinant = 0;
+    }
+    static __device__ __forceinline__ int logarithm(double x) { return __double2hiint(x) & INT_MAX; }
+    static __device__ __forceinline__ int logarithm(float x) { return __float_as_int(x) & INT_MAX; }
+
+    __device__ __forceinline__ void show_size(const matrix &size)
+    {
+      int column_sizes[M];
+#pragma unroll
+      for (int r = 0; r < M; r++) column_sizes[r] = logarithm(size.at[r]);
+      if (team.lane < M) store(sizes + team.lane * INTEGERS, column_sizes);
+    }
+    __device__ __forceinline__ void show_row()
+    {
+      row = 0;
+#pragma unroll
+      for (int j = 0; j < M; j++) row = max(row, sizes[j * INTEGERS + own]);
+      if (team.lane < M) rows[own] = row;
+    }
+    __device__ __forceinline__ void show_column(const matrix &size)
+    {
+      int row_sizes[M];
+      load(row_sizes, rows);
+      column = INT_MIN;
+#pragma unroll
+      for (int r = 0; r < M; r++) column = max(column, logarithm(size.at[r]) - row_sizes[r]);
+      if (team.lane < M) {
+        columns[own] = column;
+        thresholds[own] = (row >> 2) + (column >> 2); /* a quarter, lest the sum of two overflows */
+      }
+    }
+    /* Takes what it needs of the elimination of unknowns k and k + 1. x: this lane's column of B after it. */
+    __device__ __forceinline__ void look(int k, T pivot, const T (&x)[M])
+    {
+      if (team.lane / 2 == k / 2) determinant = logarithm(pivot);
+      grown[k] = logarithm(x[k]);
+      if (k + 1 < M) grown[k + 1] = logarithm(x[k + 1]);
+    }
+    __device__ __forceinline__ bool refuses() const
+    {
+      int of_columns[M], largest = INT_MIN;
+      load(of_columns, columns);
+#pragma unroll
+      for (int k = 0; k + 2 < M; k++) largest = max(largest, team.lane > (k | 1) ? grown[k] + of_columns[k] : INT_MIN);
+      const bool pair = (own | 1) < M;
+      const int limit = thresholds[pair ? own & ~1 : own] + (pair ? thresholds[own | 1] - (BIAS << (DIGITS - 2)) : 0) +
+                        (ROUNDINGS << (DIGITS - 2));
+      const bool stands = (row < NOT_FINITE) & (determinant >= (BIAS - RANGE) << DIGITS) &
+                          (determinant <= (BIAS + RANGE) << DIGITS) & (determinant >> 2 > limit);
+      return (team.lane < M) & !(stands & (largest <= column + ((BIAS + 2) << DIGITS)));
+    }
+  };
+
+  /* Solves the blocks of the teams whose lanes are in refused once more, with row exchanges: one team of a warp after
+   * the other, and one lane inverts. */
+  template <bool SPIKE>
+  __device__ __forceinline__ karst_reason solve_again(unsigned refused, const augmented &d, const matrix &size,
+                                                      const matrix &c, const matrix &p, T (&y)[M], T (&q)[M]) const
+  {
+    extern __shared__ double karst_tri_shared[];
+    karst_reason reason = KARST_SOUND;
+    const int warp = (int)threadIdx.x / 32, mine = (int)threadIdx.x % 32 / LANES;
+    T *const after = reinterpret_cast<T *>(karst_tri_shared) + warp * (PLACES * EACH) + PLACES * STEP;
+    double *const a = reinterpret_cast<double *>(after), *const sizes = a + M * M, *const inverse = sizes + M * M;
+#pragma unroll 1
+    for (int team = 0; team < TEAMS; team++) {
+      if (!(refused >> team * LANES & ((1u << LANES) - 1))) continue;
+      __syncwarp();
+      if (mine == team && lane < M)
+#pragma unroll
+        for (int r = 0; r < M; r++) {
+          a[lane * M + r] = (double)d.at[r];
+          sizes[lane * M + r] = (double)size.at[r];
+        }
+      __syncwarp();
+      if (mine == team && lane == 0) a[AGAIN - 1] = karst_tri_invert_again(M, sizeof(T) == sizeof(float), a);
+      __syncwarp();
+      if (mine != team) continue;
+      reason = (karst_reason)a[AGAIN - 1];
+#pragma unroll
+      for (int r = 0; r < M; r++) y[r] = q[r] = 0;
+#pragma unroll
+      for (int k = 0; k < M && reason == KARST_SOUND; k++)
+#pragma unroll
+        for (int r = 0; r < M; r++) {
+          const T entry = (T)inverse[k * M + r];
+          y[r] += entry * (lane < M ? c.at[k] : d.at[k]);
+          if (SPIKE) q[r] += entry * p.at[k];
+        }
     }
     return reason;
   }
