@@ -88,7 +88,7 @@ enum { KARST_TRI_TEAM_THREADS = 64 };
 
 /* per: systems of a thread block; memory: for the kept numbers, room scalars a system, or NULL. */
 template <typename T, int M, bool AOS>
-__global__ void __launch_bounds__(KARST_TRI_TEAM_THREADS)
+__global__ void __launch_bounds__(KARST_TRI_TEAM_THREADS, 1)
     karst_tri_teams(karst_tri_systems<T> s, karst_tri_cut cut, int per, T *memory)
 {
   using K = karst_team_worker<T, M, 1>;
