@@ -1,5 +1,6 @@
 /* choose.cu - how a batch is solved: the method, the levels of splitting, and the kernel of each level. */
 #include "gpu/tridiagonal/choose.h"
+#include "gpu/tridiagonal/ends.h"
 #include "gpu/tridiagonal/workers.h"
 
 #include <limits.h>
@@ -7,6 +8,9 @@
 
 namespace
 {
+
+/* Scalars of a, b, c, f and u in a row. */
+int64_t scalars_of_row(int64_t m) { return 3 * m * m + 2 * m; }
 
 /* Bytes of shared memory that workers leave to records. */
 template <typename T> int64_t shared_for_records(int m, int64_t most)
@@ -75,29 +79,41 @@ template <typename T> karst_tri_spread spread_lanes(const karst_tri_request &req
   return {(int)lanes, (int)(WARP / lanes), warps * WARP, warps * WARP};
 }
 
-/* How teams share pieces of so many rows, or nothing for other workers. */
-template <typename T> karst_tri_march_plan spread_teams(const karst_tri_request &request, int64_t rows)
+/* The same from both ends, or nothing for other blocks: as many pieces as the shared memory of a multiprocessor has room
+ * for, in two thread blocks or more if it can, so that one computes while others wait. */
+template <typename T> karst_tri_ends_plan spread_ends(const karst_tri_request &request, int64_t pieces, int64_t rows)
 {
-  enum { BLOCKS = 4 /* of a multiprocessor, if rows are kept in global memory */ };
-  karst_tri_march_plan plan = {};
-  if (request.m <= KARST_TRI_LANES || request.m > KARST_TRI_TEAMS) return plan;
-  const int64_t kept = rows * request.m * (request.m + 1), all = request.shared / (int64_t)sizeof(T);
+  enum { LEAST = 2, MOST = 8 }; /* thread blocks of a multiprocessor */
+  karst_tri_ends_plan plan = {};
   karst_cuda_instance(request.m, [&](auto size) {
     constexpr int M = decltype(size)::value;
-    if constexpr (M > KARST_TRI_LANES) {
-      using K = karst_team_worker<T, M, 1>;
-      const int64_t own = 2 * K::PLACES * K::EACH, fit = (all - own) / (kept > 0 ? kept : 1);
-      plan.per = (int)(fit < K::TEAMS ? fit : K::TEAMS);
-      plan.blocks = INT32_MAX;
-      plan.shared = (own + plan.per * kept) * (int64_t)sizeof(T);
-      if (plan.per > 0) return;
-      plan.per = K::TEAMS;
-      plan.blocks = BLOCKS * request.multiprocessors;
-      plan.shared = own * (int64_t)sizeof(T);
-      plan.room = kept;
+    if constexpr (M >= KARST_TRI_ENDS && M <= KARST_TRI_TEAMS) {
+      using S = karst_tri_ends_shape<T, M>;
+      const auto bytes = [&](int per) { return (S::own() + rows * S::KEPT * S::pitch(per)) * (int64_t)sizeof(T); };
+      const auto try_blocks = [&](int blocks) {
+        const int64_t share = request.shared_of_all / blocks - request.reserved;
+        const int64_t most = share < request.shared ? share : request.shared;
+        const int64_t wanted = pieces / (request.multiprocessors * blocks) + 1;
+        int per = S::MOST < wanted ? S::MOST : (int)wanted;
+        while (per > 0 && bytes(per) > most) per--;
+        if (per * blocks > plan.together) plan = {per, per * blocks, bytes(per)};
+      };
+      for (int blocks = LEAST; blocks <= MOST; blocks++) try_blocks(blocks);
+      if (plan.per == 0) try_blocks(1);
     }
   });
   return plan;
+}
+
+/* Whether enough rows of whole systems are on their way at a time to keep the memory busy, if they are solved from both
+ * ends. */
+template <typename T> bool fills_memory(const karst_tri_request &request)
+{
+  enum { ENOUGH = 3072 }; /* bytes of rows on their way to a multiprocessor */
+  const karst_tri_ends_plan plan = spread_ends<T>(request, request.systems, request.rows);
+  const int64_t there = request.systems / request.multiprocessors + 1;
+  const int64_t together = plan.together < there ? plan.together : there;
+  return 2 * together * scalars_of_row(request.m) * (int64_t)sizeof(T) >= ENOUGH;
 }
 
 /* The most rows of a piece that lanes hold. */
@@ -111,14 +127,16 @@ template <typename T> int64_t most_lane_rows(const karst_tri_request &request)
 
 bool always(const karst_tri_request &) { return true; }
 
-/* Whether teams march through whole systems in shared memory, enough of them for each multiprocessor, or systems are
- * too short to be split. */
+/* Whether a system is better not split: lanes that take whole systems read neighbouring numbers only from arrays of
+ * structures. */
+template <typename T> bool suits_lanes(const karst_tri_request &request)
+{
+  return request.m >= KARST_TRI_ENDS && request.layout == KARST_TRIDIAGONAL_AOS && fills_memory<T>(request);
+}
 template <typename T> bool suits_teams(const karst_tri_request &request)
 {
-  enum { FEW = 2, SHORT = 32 }; /* systems of a multiprocessor, and rows, that are not worth splitting */
-  const karst_tri_march_plan whole = spread_teams<T>(request, request.rows);
-  const bool fits = whole.room == 0 && whole.per >= FEW && request.systems >= FEW * request.multiprocessors;
-  return fits || request.rows <= SHORT;
+  enum { SHORT = 32 }; /* rows that are not worth splitting */
+  return request.rows <= SHORT || fills_memory<T>(request);
 }
 
 bool occupies(const karst_tri_request &request) { return request.systems >= request.workers; }
@@ -130,7 +148,8 @@ template <typename T> struct rule {
   bool (*fits)(const karst_tri_request &request);
 };
 template <typename T>
-const rule<T> rules[] = {{KARST_TRIDIAGONAL_SPLIT, KARST_TRI_LANES, always},
+const rule<T> rules[] = {{KARST_TRIDIAGONAL_THOMAS, KARST_TRI_LANES, suits_lanes<T>},
+                         {KARST_TRIDIAGONAL_SPLIT, KARST_TRI_LANES, always},
                          {KARST_TRIDIAGONAL_THOMAS, KARST_TRI_TEAMS, suits_teams<T>},
                          {KARST_TRIDIAGONAL_SPLIT, KARST_TRI_TEAMS, always},
                          {KARST_TRIDIAGONAL_THOMAS, INT_MAX, occupies},
@@ -188,18 +207,16 @@ template <typename T> void describe_lanes(const karst_tri_plan<T> &plan, char *t
   snprintf(text, size, ", %d lanes of %d rows a system, %d threads", spread.lanes, KARST_TRI_LANE_ROWS, spread.threads);
 }
 
-template <typename T> bool fits_teams(const karst_tri_request &request, karst_tri_plan<T> &plan, int level)
+template <typename T> bool fits_ends(const karst_tri_request &request, karst_tri_plan<T> &plan, int level)
 {
   karst_tri_level<T> &of = plan.level[level];
-  of.teams = spread_teams<T>(request, rows_of(of));
-  return of.teams.per > 0;
+  of.ends = spread_ends<T>(request, request.systems * of.cut.pieces, rows_of(of));
+  return of.ends.per > 0;
 }
 
-template <typename T> void describe_teams(const karst_tri_plan<T> &plan, char *text, size_t size)
+template <typename T> void describe_ends(const karst_tri_plan<T> &plan, char *text, size_t size)
 {
-  const karst_tri_march_plan &teams = plan.level[plan.levels - 1].teams;
-  snprintf(text, size, ", from both ends, %d systems a thread block%s", teams.per,
-           teams.room > 0 ? ", factors in global memory" : "");
+  snprintf(text, size, ", from both ends, %d systems a thread block", plan.level[plan.levels - 1].ends.per);
 }
 
 template <typename T> bool fits_sweep(const karst_tri_request &, karst_tri_plan<T> &, int) { return true; }
@@ -209,7 +226,7 @@ template <typename T>
 const karst_tri_variant<T> variants[] = {
     {INT_MAX, false, fits_cyclic<T>, karst_tri_launch_cyclic, describe_cyclic<T>},
     {KARST_TRI_LANES, false, fits_lanes<T>, karst_tri_launch_lanes, describe_lanes<T>},
-    {KARST_TRI_TEAMS, false, fits_teams<T>, karst_tri_launch_teams, describe_teams<T>},
+    {KARST_TRI_TEAMS, false, fits_ends<T>, karst_tri_launch_ends, describe_ends<T>},
     {INT_MAX, true, fits_sweep<T>, karst_tri_launch_sweep, nullptr}};
 
 /* The length of pieces: enough of them to occupy the device, but not so short that the separators are many. */

@@ -9,7 +9,9 @@ struct karst_tri_request {
   int64_t systems, rows;
   int m;
   karst_tridiagonal_method method;
-  int64_t shared; /* bytes of shared memory that a thread block may have */
+  karst_tridiagonal_layout layout;
+  int64_t shared;                  /* bytes of shared memory that a thread block may have */
+  int64_t shared_of_all, reserved; /* that all of a multiprocessor have, and that each of them has besides its own */
   int64_t multiprocessors;
   int64_t workers; /* that occupy the device */
 };

@@ -105,7 +105,7 @@ template <typename T, int M, int R, bool AOS, bool WARP> struct karst_tri_lane :
     static_cast<karst_tri_lane_place &>(*this) = place;
     tile.rows = rows;
     failed = false;
-    const karst_tri_ends firsts(before, s.rows), lasts(before + 1, s.rows);
+    const karst_tri_breaks firsts(before, s.rows), lasts(before + 1, s.rows);
     tile.template load<SQUARE>(S::LOWER, s.lower, row, firsts);
     tile.template load<SQUARE>(S::UPPER, s.upper, row, lasts);
     tile.template load<M>(S::RIGHT, s.right, row);

@@ -18,13 +18,13 @@
  * is one if a number of rows divides i + shift, which is so if their product with inverse, 2^32 divided by that number
  * and rounded up, is less than inverse in 32 bits (Lemire, Kaser and Kurz, Faster remainder by direct computation, 2019).
  */
-struct karst_tri_ends {
+struct karst_tri_breaks {
   int first; /* more than any row of the warp if there is none */
   unsigned inverse, begin;
 
   /* row: in 0..rows, the place in its system of the warp's first row, for first rows, or of the row after it, for last
    * rows. rows: of a system. */
-  __device__ karst_tri_ends(int64_t row, int64_t rows)
+  __device__ karst_tri_breaks(int64_t row, int64_t rows)
   {
     enum { FAR = 1 << 14 }; /* more rows than a warp has */
     const int64_t ahead = row > 0 ? rows - row : 0;
@@ -114,16 +114,16 @@ template <typename T, int M, int R, bool AOS> struct karst_tri_tile {
       karst_queue_number(to, there, mine + k * from.element + at);
     });
   }
-  /* The same without the rows that are ends. */
+  /* The same without the rows that are breaks. */
   template <int ENTRIES>
   __device__ __forceinline__ void load(int array, karst_tri_rows<const T> from, int64_t g,
-                                       const karst_tri_ends &ends) const
+                                       const karst_tri_breaks &breaks) const
   {
-    if (ends.first >= rows) return load<ENTRIES>(array, from, g);
-    if (ends.all()) return;
+    if (breaks.first >= rows) return load<ENTRIES>(array, from, g);
+    if (breaks.all()) return;
     const T *const mine = from.at + g * from.row + (int)threadIdx.x % 32;
     each<ENTRIES>(array, [&](T *to, int k, int at, unsigned row, bool there) {
-      karst_queue_number(to, there & !ends.has(row), mine + k * from.element + at);
+      karst_queue_number(to, there & !breaks.has(row), mine + k * from.element + at);
     });
   }
   /* Stores the vectors. */

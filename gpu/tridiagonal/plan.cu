@@ -39,7 +39,6 @@ template <typename T> void take_solve(karst_tri_plan<T> &plan, carver<T> &from)
   for (int l = 0; l < plan.levels; l++) {
     karst_tri_level<T> &of = plan.level[l];
     const int64_t pieces = plan.systems * of.cut.pieces;
-    if (of.teams.room > 0) of.W.at = from.take(of.teams.blocks * of.teams.per * of.teams.room);
     if (of.variant->keeps) of.W = take_kept(from, m, pieces, of.cut.length - (of.cut.separated ? 1 : 0));
     if (!of.cut.separated) continue;
     of.reduced.lower = take_rows(from, m, pieces, square);
@@ -76,7 +75,8 @@ template <typename T> void take_factors(karst_tri_plan<T> &plan, carver<T> &from
  * would be (3 m^2 + 4 m). So they keep a, b and c. */
 template <typename T> bool keeps_copies(const karst_tri_plan<T> &plan)
 {
-  return plan.level[plan.levels - 1].spread.lanes > 0;
+  const karst_tri_level<T> &last = plan.level[plan.levels - 1];
+  return plan.m <= KARST_TRI_LANES && (last.spread.lanes > 0 || last.ends.per > 0);
 }
 
 template <typename T> void take_copies(karst_tri_plan<T> &plan, carver<T> &from)
@@ -107,15 +107,15 @@ template <typename T> karst_status plan_of(karst_context *context, karst_tridiag
 {
   const karst_cuda *cuda = karst_cuda_of(context);
   karst_tri_plan<T> *plan;
-  int shared = 0;
+  int shared = 0, shared_of_all = 0, reserved = 0;
   cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, cuda->device);
-  const karst_tri_request request = {batch->shape.systems,
-                                     batch->shape.rows,
-                                     batch->shape.block_size,
-                                     batch->shape.method,
-                                     shared,
-                                     cuda->multiprocessors,
-                                     karst_tri_workers(cuda, batch->shape.block_size)};
+  cudaDeviceGetAttribute(&shared_of_all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, cuda->device);
+  cudaDeviceGetAttribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock, cuda->device);
+  const karst_tri_request request = {batch->shape.systems,    batch->shape.rows,
+                                     batch->shape.block_size, batch->shape.method,
+                                     batch->shape.layout,     shared,
+                                     shared_of_all,           reserved,
+                                     cuda->multiprocessors,   karst_tri_workers(cuda, batch->shape.block_size)};
   karst_status status = karst_allocate_zero(context, &plan, 1, sizeof *plan, "a plan of tridiagonal systems");
   batch->plan = plan;
   if (status) return status;

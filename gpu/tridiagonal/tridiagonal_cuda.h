@@ -116,11 +116,11 @@ struct karst_tri_spread {
 /* Threads of a thread block in lanes.h at most: as many as have registers for blocks of size m. */
 constexpr int karst_tri_lane_threads(int m) { return m == 1 ? 768 : 256; }
 
-/* How teams of lanes share pieces (teams.h): pieces of a thread block, thread blocks at most, bytes of shared memory,
- * and scalars of a piece in global memory, 0 if shared memory suffices. */
-struct karst_tri_march_plan {
-  int per;
-  int64_t blocks, shared, room;
+/* How pieces are solved from both ends (ends.h): pieces of a thread block and of a multiprocessor at a time, and bytes of
+ * shared memory of a thread block. */
+struct karst_tri_ends_plan {
+  int per, together;
+  int64_t shared;
 };
 
 template <typename T> struct karst_tri_variant;
@@ -131,7 +131,7 @@ template <typename T> struct karst_tri_level {
   karst_tri_cut cut;
   const karst_tri_variant<T> *variant; /* what solves the pieces (choose.h) */
   karst_tri_spread spread;             /* of lanes.h; lanes is 0 for other variants */
-  karst_tri_march_plan teams;          /* of teams.h; per is 0 for other variants */
+  karst_tri_ends_plan ends;            /* of ends.h; per is 0 for other variants */
   karst_tri_kept<T> W;                 /* of a sweep over the pieces; NULL without one */
   karst_tri_factors<T> factors;
   T *y;                           /* [systems rows m] the solution of interiors; NULL without separators */
@@ -144,6 +144,7 @@ enum {
   KARST_TRI_LEVELS = 24,
   KARST_TRI_LANES = 3,    /* the largest m of lanes */
   KARST_TRI_TEAMS = 8,    /* and of teams */
+  KARST_TRI_ENDS = 2,     /* the smallest m of ends.h */
   KARST_TRI_LANE_ROWS = 8 /* of a lane in lanes.h */
 };
 
@@ -169,8 +170,8 @@ template <typename T> struct karst_tri_plan {
                               const karst_tri_systems<T> &s);                                                          \
   void karst_tri_launch_lanes(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                        \
                               const karst_tri_systems<T> &s);                                                          \
-  void karst_tri_launch_teams(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                        \
-                              const karst_tri_systems<T> &s);                                                          \
+  void karst_tri_launch_ends(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                         \
+                             const karst_tri_systems<T> &s);                                                           \
   void karst_tri_launch_cyclic(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                       \
                                const karst_tri_systems<T> &s);                                                         \
   void karst_tri_launch_factor(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                       \
