@@ -1,5 +1,5 @@
-/* test_long.c - one system of 10^5 rows, and 10^6 systems of few rows, by the methods meant for them, with the backward
- * error of short ones. */
+/* test_long.c - one system of 10^5 rows, 10^6 systems of few rows, and systems about as long as a multiprocessor of a GPU
+ * can hold, by the methods meant for them, with the backward error of short ones. */
 #include "tests/support/tridiagonal.h"
 
 static double bound(int m) { return 2.0 * m + 16; }
@@ -36,6 +36,12 @@ static void test(karst_context *context)
   for (int single = 0; single < 2; single++)
     solve(context,
           (karst_tridiagonal_shape){MANY, 2 + single, 1, single, KARST_TRIDIAGONAL_AOS, KARST_TRIDIAGONAL_AUTO});
+  /* More systems than multiprocessors, several to a thread block, and a little too long for one. */
+  solve(context, (karst_tridiagonal_shape){200, 5000, 1, 0, KARST_TRIDIAGONAL_AOS, KARST_TRIDIAGONAL_AUTO});
+  solve(context, (karst_tridiagonal_shape){200, 1700, 2, 0, KARST_TRIDIAGONAL_SOA, KARST_TRIDIAGONAL_AUTO});
+  solve(context, (karst_tridiagonal_shape){200, 800, 3, 0, KARST_TRIDIAGONAL_AOS, KARST_TRIDIAGONAL_AUTO});
+  solve(context, (karst_tridiagonal_shape){7, 330, 3, 0, KARST_TRIDIAGONAL_SOA, KARST_TRIDIAGONAL_AUTO});
+  solve(context, (karst_tridiagonal_shape){3, 2100, 3, 1, KARST_TRIDIAGONAL_AOS, KARST_TRIDIAGONAL_AUTO});
 }
 
 int main(void)
