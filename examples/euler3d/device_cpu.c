@@ -3,54 +3,34 @@
 
 #include <string.h>
 
-static void *allocate(size_t bytes)
+static void *allocate(size_t bytes, MAY bool for_transfer)
 {
   void *array = calloc(bytes, 1);
   if (!array) stop("--size", "not enough memory");
   return array;
 }
+static void release(void *array, MAY bool for_transfer) { free(array); }
 static void copy(void *to, const void *from, size_t bytes) { memcpy(to, from, bytes); }
-static void wait_for_nothing(void *stream) { (void)stream; }
+static void wait(void) {}
 
-#define LOOP(name)                                                                                                     \
-  static void loop_##name(const struct task *t, const int *low, const int *end)                                        \
+/* Each kernel for the places of a row, from i to end. */
+#define ROW(name)                                                                                                      \
+  static void row_##name(const struct task *t, int i, int end, int j, int k)                                           \
   {                                                                                                                    \
-    _Pragma("omp parallel for collapse(2) schedule(static)") for (int k = low[2]; k < end[2];                          \
-                                                                  k++) for (int j = low[1]; j < end[1];                \
-                                                                            j++) for (int i = low[0]; i < end[0]; i++) \
-        kernel_##name(t, &t->b, (int[]){i, j, k}, place(&t->b, (int[]){i, j, k}));                                     \
+    for (; i < end; i++) kernel_##name(t, &t->b, (int[]){i, j, k}, place(&t->b, (int[]){i, j, k}));                    \
   }
-KERNELS(LOOP)
+#define ROW_NAME(name) row_##name,
+KERNELS(ROW)
 
 static void launch(enum kernel kernel, const struct task *task, const int low[AXES], const int count[AXES])
 {
-#define LOOP_NAME(name) loop_##name,
-  static void (*const loop[KERNEL_COUNT])(const struct task *, const int *, const int *) = {KERNELS(LOOP_NAME)};
-  const int end[AXES] = {low[0] + count[0], low[1] + count[1], low[2] + count[2]};
-  loop[kernel](task, low, end);
+  static void (*const row[KERNEL_COUNT])(const struct task *, int, int, int, int) = {KERNELS(ROW_NAME)};
+#pragma omp parallel for collapse(2) num_threads(task->set.threads)
+  for (int k = low[2]; k < low[2] + count[2]; k++)
+    for (int j = low[1]; j < low[1] + count[1]; j++) row[kernel](task, low[0], low[0] + count[0], j, k);
 }
 
-/* A group reduces 64 values for each of its threads, so that sums have the same bits for any number of real threads. */
-static double reduce(enum reduction reduction, const double *value, int64_t count, int threads)
-{
-  const int64_t piece = 64 * (int64_t)threads, pieces = (count + piece - 1) / piece;
-  double *const part = allocate((size_t)pieces * sizeof *part);
-#pragma omp parallel for schedule(static)
-  for (int64_t g = 0; g < pieces; g++) {
-    part[g] = value[g * piece];
-    for (int64_t i = 1; i < piece && g * piece + i < count; i++)
-      part[g] = reduced(reduction, part[g], value[g * piece + i]);
-  }
-  for (int64_t g = 1; g < pieces; g++) part[0] = reduced(reduction, part[0], part[g]);
-  const double result = part[0];
-  free(part);
-  return result;
-}
+/* A program that is built without device_cuda.cu has no GPU. */
+__attribute__((weak)) const struct device *cuda_device(void) { return NULL; }
 
-const struct device cpu_device = {.name = "cpu",
-                                  .allocate = allocate,
-                                  .release = free,
-                                  .copy = copy,
-                                  .launch = launch,
-                                  .reduce = reduce,
-                                  .wait = wait_for_nothing};
+const struct device cpu_device = {"cpu", allocate, release, copy, wait, launch, NULL};
