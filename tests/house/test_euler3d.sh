@@ -5,7 +5,7 @@
 . "$srcdir/tests/support/report.sh"
 . "$srcdir/tests/support/example.sh"
 
-echo 1..22
+echo 1..24
 build euler3d OPENMP="$(variable OPENMP_CFLAGS)" NVCC="$(variable NVCC)" \
   NVCCFLAGS="-std=c++17 -O3 $(variable CUDA_ARCH_FLAGS)"
 
@@ -97,3 +97,38 @@ refuses()
 refuses "an option that is unknown is refused" --levels 1
 refuses "a case that is unknown is refused" --case vortex
 refuses "an unstable step ends with a sentence" --cfl 50 --steps 100
+
+# Without a GPU a stand-in on the host shows that transfers put each number where it belongs.
+mkdir "$scratch/apart" && cp "$scratch"/*.[ch] "$scratch/apart" &&
+  sed 's/^objects = .*/& device_cuda.o/' "$scratch/Makefile" >"$scratch/apart/Makefile" || exit 99
+cat >"$scratch/apart/device_cuda.c" <<'end'
+#include "euler3d.h"
+
+#include <string.h>
+
+static struct device device;
+
+static void stream_copy(void *stream, void *to, size_t to_pitch, const void *from, size_t pitch, size_t width,
+                        size_t rows)
+{
+  (void)stream;
+  for (size_t r = 0; r < rows; r++) memcpy((char *)to + r * to_pitch, (const char *)from + r * pitch, width);
+}
+
+const struct device *cuda_device(void)
+{
+  device = cpu_device, device.stream_copy = stream_copy;
+  return &device;
+}
+end
+report "it builds with a device of one's own" \
+  "$(compile "$scratch/apart" OPENMP="$(variable OPENMP_CFLAGS)" NVCC='')"
+ends --scheme implicit >"$scratch/implicit"
+run() { "$scratch/apart/euler3d" "$@" >"$scratch/output" 2>&1; }
+report "all ways of transfer give the flow of a CPU, in one block and in many" "$(
+  for blocks in 1x1x1 2x2x1; do
+    for transfer in whole planes streams; do
+      ends --scheme implicit --transfer $transfer --blocks $blocks | diff "$scratch/implicit" - 2>&1
+    done
+  done
+  ends --scheme implicit --device cuda | diff "$scratch/implicit" - 2>&1)"

@@ -20,6 +20,15 @@ describe()
     >"$scratch/karst.pc"
 }
 
+# compile FOLDER VARIABLE=VALUE... runs make in a copy of the example, and prints what it says.
+compile()
+{
+  folder=$1
+  shift
+  (cd "$folder" && PKG_CONFIG_PATH=$scratch MAKEFLAGS='' ${MAKE:-make} CC="$(variable CC)" \
+    CFLAGS="$(variable OPTIMIZE) $(variable CFLAGS) -Wall -Wextra -Wshadow -Wconversion" "$@" 2>&1 >/dev/null)
+}
+
 # build NAME VARIABLE=VALUE... builds the example in $scratch, and reports whether that gives a warning.
 build()
 {
@@ -27,9 +36,7 @@ build()
   shift
   describe && find "$srcdir/examples/$example" \( -name '*.[ch]' -o -name '*.cu' -o -name Makefile \) \
     -exec cp {} "$scratch" \; && chmod -R u+w "$scratch" || exit 99
-  flags="$(variable OPTIMIZE) $(variable CFLAGS) -Wall -Wextra -Wshadow -Wconversion"
-  report "it builds through pkg-config without a warning" "$(cd "$scratch" && PKG_CONFIG_PATH=$scratch MAKEFLAGS='' \
-    ${MAKE:-make} CC="$(variable CC)" CFLAGS="$flags" "$@" 2>&1 >/dev/null)"
+  report "it builds through pkg-config without a warning" "$(compile "$scratch" "$@")"
 }
 
 # run ARGUMENT... runs it; what it prints goes to $scratch/output.
