@@ -6,12 +6,13 @@
  * u and v of B into shared memory, and then each lane solves for its own columns
  *
  *     | u_k      v_k     | | s |   | x_k     |
- *     |                  | |   | = |         |     and sets x_r to x_r - u_r s - v_r t for all other rows r,
+ *     |                  | |   | = |         |     and sets x_r to x_r - u_r s - v_r t for all other rows r.
  *     | u_(k+1)  v_(k+1) | | t |   | x_(k+1) |
  *
- * by the determinant of the two. So lanes wait for one another, and for a reciprocal, once for two unknowns, and not
- * again for a substitution on the way back. Rows are not exchanged: a block whose pivots do not bear that is inverted
- * once more by solve_again.
+ * The second pivot, v_(k+1) - u_(k+1) v_k / u_k, is the determinant over u_k, so that the reciprocals of both are found
+ * at the same time. So lanes wait for one another, and for reciprocals, once for two unknowns, and not again for a
+ * substitution on the way back. Rows are not exchanged: a block whose pivots do not bear that is inverted once more by
+ * solve_again.
  *
  * The lanes of a warp that are left over after the last whole team look into the place of the last team, as if they
  * held vectors, and store nothing. */
@@ -49,7 +50,7 @@ template <typename T, int SIZE, int WHOLES = 3> struct karst_team_worker {
    * that those of several lanes are in different banks. The teams of a warp share memory for the second attempt. */
   static constexpr int UNIT = 16 / sizeof(T), COLUMN = ((M + UNIT - 1) / UNIT | 1) * UNIT, BLOCK = M * COLUMN;
   static constexpr int INTEGERS = M <= 4 ? 4 : 12; /* of a column, or one for each of M columns */
-  static constexpr int OWN = BLOCK + (M + 3) * INTEGERS * (int)sizeof(int) / (int)sizeof(T);
+  static constexpr int OWN = BLOCK + (M + 1) * INTEGERS * (int)sizeof(int) / (int)sizeof(T);
   static constexpr int PLACES = TEAMS, STEP = ((OWN + WHOLES * BLOCK) / UNIT | 1) * UNIT;
   static constexpr int AGAIN = 3 * M * M + 2 * M + (M + 1) / 2 + 1; /* double, of karst_tri_invert_again */
   static constexpr int SHARE = (AGAIN + 2 * PLACES - 1) / (2 * PLACES) * 2 * (int)sizeof(double) / (int)sizeof(T);
@@ -184,27 +185,22 @@ template <typename T, int SIZE, int WHOLES = 3> struct karst_team_worker {
       y[r] = lane < M ? c.at[r] : d.at[r];
       q[r] = SPIKE ? p.at[r] : 0;
     }
-    of.show_size(size);
+    of.show(size);
 #pragma unroll
     for (int k = 0; k < M; k += 2) {
       const bool pair = k + 1 < M;
       T u[M], v[M];
-      if (k == 2) of.show_row();
-      if (k == 4) of.show_column(size);
       if (lane == k || (pair && lane == k + 1)) store(place + lane * COLUMN, a);
       __syncwarp();
       load(u, place + k * COLUMN);
       if (pair) load(v, place + (k + 1) * COLUMN);
       const T determinant = pair ? u[k] * v[k + 1] - u[k + 1] * v[k] : u[k];
-      const T inverse = karst_tri_reciprocal(determinant);
-      if (k + 2 < M) eliminate(k, u, v, inverse, a);
-      eliminate(k, u, v, inverse, y);
-      if (SPIKE) eliminate(k, u, v, inverse, q);
-      of.look(k, determinant, a);
-    }
-    if (M <= 4) {
-      of.show_column(size);
-      __syncwarp();
+      const T first = karst_tri_reciprocal(u[k]), second = pair ? karst_tri_reciprocal(determinant) : 0;
+      if (k == 0) of.measure();
+      if (k + 2 < M) eliminate(k, u, v, first, second, a);
+      eliminate(k, u, v, first, second, y);
+      if (SPIKE) eliminate(k, u, v, first, second, q);
+      of.look(k, determinant, u, v, a);
     }
     const unsigned refused = __ballot_sync(~0u, of.refuses());
     karst_reason reason = KARST_SOUND;
@@ -245,97 +241,109 @@ private:
     N at[16 / sizeof(N)];
   };
 
-  /* Eliminates unknowns k and k + 1 from a column. */
-  static __device__ __forceinline__ void eliminate(int k, const T (&u)[M], const T (&v)[M], T inverse, T (&x)[M])
+  /* Eliminates unknowns k and k + 1 from a column. first: 1 / u_k. second: 1 over the determinant. */
+  static __device__ __forceinline__ void eliminate(int k, const T (&u)[M], const T (&v)[M], T first, T second,
+                                                   T (&x)[M])
   {
     const bool pair = k + 1 < M;
     const int l = pair ? k + 1 : k;
-    const T s = pair ? (v[l] * x[k] - v[k] * x[l]) * inverse : x[k] * inverse;
-    const T t = pair ? (u[k] * x[l] - u[l] * x[k]) * inverse : 0;
+    const T t = pair ? (u[k] * x[l] - u[l] * x[k]) * second : 0;
+    const T s = (pair ? x[k] - v[k] * t : x[k]) * first;
 #pragma unroll
     for (int r = 0; r < M; r++)
       if (r != k && r != l) {
-        x[r] -= u[r] * s;
         if (pair) x[r] -= v[r] * t;
+        x[r] -= u[r] * s;
       }
     x[k] = s;
     if (pair) x[l] = t;
   }
 
-  /* Whether the elimination of a block can be trusted. Let row r be divided by its largest size, and let c_j then be the
-   * largest size in column j. A block is refused unless
-   *     - all sizes are finite,
-   *     - each determinant is within the range of the reciprocal, and larger than 2^9 rounding errors of c_k c_(k+1): at
-   *       least four times karst_tri_rounding, so that solve_again decides of all that may be singular,
-   *     - s c_k and t c_(k+1) of a column j of B that is not eliminated yet are at most 4 c_j, so that what is left of it
-   *       grows little.
+  /* Whether the elimination of a block can be trusted. Let c_j be the largest size in column j, and e_r the largest one
+   * in row r after the columns are divided by c: no size in row r and column j is larger than e_r c_j. A block is refused
+   * unless
+   *     - all sizes are finite, and determinants are within the range of the reciprocal,
+   *     - each determinant is larger than 2^9 rounding errors of e_k c_k e_(k+1) c_(k+1): at least four times
+   *       karst_tri_rounding, so that solve_again decides of all that may be singular,
+   *     - v_k / u_k is at most 4 c_(k+1) / c_k, and s and t of a column j of B that is not eliminated yet are at most
+   *       4 c_j / c_k and 4 c_j / c_(k+1), so that what is left of a column grows little.
    * Logarithms serve for that: read as an integer, the exponent and the first digits of |x| are 2^DIGITS (log2 |x| +
-   * BIAS), with an error of less than 0.09 2^DIGITS. A lane judges its own column; sizes of rows are over the lanes, and
-   * so what a lane needs of others is put into shared memory before a barrier that the elimination needs anyway. */
+   * BIAS), with an error of less than 0.09 2^DIGITS. A lane judges its own column, and what it needs of others is put into
+   * shared memory before the first barrier of the elimination. */
   struct judge {
     static constexpr bool SINGLE = sizeof(T) == sizeof(float);
     static constexpr int DIGITS = SINGLE ? 23 : 20, BIAS = SINGLE ? 127 : 1023, RANGE = SINGLE ? 120 : 1000;
-    static constexpr int NOT_FINITE = (2 * BIAS + 1) << DIGITS, ROUNDINGS = SINGLE ? 9 - 23 : 9 - 52;
+    static constexpr int ROUNDINGS = SINGLE ? 9 - 23 : 9 - 52, GROWTH = 2 << DIGITS;
     const karst_team_worker &team;
-    int *sizes, *rows, *columns, *thresholds, own, row, column, determinant, grown[M];
+    int *sizes, *columns;                      /* [M][INTEGERS]: sizes over c of their column; [M]: c */
+    int of_columns[M], column, partner, limit; /* c; that of this lane and of the first one of its pair */
+    int determinant, between, grown[M];        /* of this lane's pair; s and t of this lane's column */
 
-    __device__ __forceinline__ explicit judge(const karst_team_worker &worker) : team(worker)
+    __device__ __forceinline__ explicit judge(const karst_team_worker &worker)
+        : team(worker), determinant(INT_MIN), between(INT_MIN)
     {
       sizes = reinterpret_cast<int *>(team.place + BLOCK);
-      rows = sizes + M * INTEGERS;
-      columns = rows + INTEGERS;
-      thresholds = columns + INTEGERS;
-      own = team.lane < M ? team.lane : 0;
-      determinant = 0;
+      columns = sizes + M * INTEGERS;
     }
-    static __device__ __forceinline__ int logarithm(double x) { return __double2hiint(x) & INT_MAX; }
-    static __device__ __forceinline__ int logarithm(float x) { return __float_as_int(x) & INT_MAX; }
+    static __device__ __forceinline__ int logarithm(double x)
+    {
+      return (__double2hiint(x) & INT_MAX) - (BIAS << DIGITS);
+    }
+    static __device__ __forceinline__ int logarithm(float x)
+    {
+      return (__float_as_int(x) & INT_MAX) - (BIAS << DIGITS);
+    }
 
-    __device__ __forceinline__ void show_size(const matrix &size)
+    __device__ __forceinline__ void show(const matrix &size)
     {
-      int column_sizes[M];
-#pragma unroll
-      for (int r = 0; r < M; r++) column_sizes[r] = logarithm(size.at[r]);
-      if (team.lane < M) store(sizes + team.lane * INTEGERS, column_sizes);
-    }
-    __device__ __forceinline__ void show_row()
-    {
-      row = 0;
-#pragma unroll
-      for (int j = 0; j < M; j++) row = max(row, sizes[j * INTEGERS + own]);
-      if (team.lane < M) rows[own] = row;
-    }
-    __device__ __forceinline__ void show_column(const matrix &size)
-    {
-      int row_sizes[M];
-      load(row_sizes, rows);
+      int scaled[M];
       column = INT_MIN;
 #pragma unroll
-      for (int r = 0; r < M; r++) column = max(column, logarithm(size.at[r]) - row_sizes[r]);
-      if (team.lane < M) {
-        columns[own] = column;
-        thresholds[own] = (row >> 2) + (column >> 2); /* a quarter, lest the sum of two overflows */
+      for (int r = 0; r < M; r++) column = max(column, logarithm(size.at[r]));
+#pragma unroll
+      for (int r = 0; r < M; r++) scaled[r] = logarithm(size.at[r]) - column;
+      if (team.lane >= M) return;
+      store(sizes + team.lane * INTEGERS, scaled);
+      columns[team.lane] = column;
+    }
+    /* Finds the limit of the determinant, a quarter of it, lest the sum overflows. */
+    __device__ __forceinline__ void measure()
+    {
+      struct alignas(8) two {
+        int first, second;
+      };
+      const int k = team.lane < M ? team.lane & ~1 : 0;
+      int row[2] = {INT_MIN, INT_MIN};
+#pragma unroll
+      for (int j = 0; j < M; j++) {
+        const two size = *reinterpret_cast<const two *>(sizes + j * INTEGERS + k);
+        row[0] = max(row[0], size.first);
+        row[1] = max(row[1], size.second);
       }
+      load(of_columns, columns);
+      const two c = *reinterpret_cast<const two *>(columns + k);
+      partner = c.first;
+      limit = (c.first >> 2) + (row[0] >> 2) + (ROUNDINGS << (DIGITS - 2));
+      if (k + 1 < M) limit += (c.second >> 2) + (row[1] >> 2);
     }
     /* Takes what it needs of the elimination of unknowns k and k + 1. x: this lane's column of B after it. */
-    __device__ __forceinline__ void look(int k, T pivot, const T (&x)[M])
+    __device__ __forceinline__ void look(int k, T d, const T (&u)[M], const T (&v)[M], const T (&x)[M])
     {
-      if (team.lane / 2 == k / 2) determinant = logarithm(pivot);
+      if (team.lane / 2 == k / 2) determinant = logarithm(d);
       grown[k] = logarithm(x[k]);
-      if (k + 1 < M) grown[k + 1] = logarithm(x[k + 1]);
+      if (k + 1 == M) return;
+      if (team.lane == k + 1) between = (logarithm(v[k]) >> 1) - (logarithm(u[k]) >> 1);
+      grown[k + 1] = logarithm(x[k + 1]);
     }
     __device__ __forceinline__ bool refuses() const
     {
-      int of_columns[M], largest = INT_MIN;
-      load(of_columns, columns);
+      int largest = INT_MIN;
 #pragma unroll
       for (int k = 0; k + 2 < M; k++) largest = max(largest, team.lane > (k | 1) ? grown[k] + of_columns[k] : INT_MIN);
-      const bool pair = (own | 1) < M;
-      const int limit = thresholds[pair ? own & ~1 : own] + (pair ? thresholds[own | 1] - (BIAS << (DIGITS - 2)) : 0) +
-                        (ROUNDINGS << (DIGITS - 2));
-      const bool stands = (row < NOT_FINITE) & (determinant >= (BIAS - RANGE) << DIGITS) &
-                          (determinant <= (BIAS + RANGE) << DIGITS) & (determinant >> 2 > limit);
-      return (team.lane < M) & !(stands & (largest <= column + ((BIAS + 2) << DIGITS)));
+      const bool stands = (column <= RANGE << DIGITS) & (determinant >= -(RANGE << DIGITS)) &
+                          (determinant <= RANGE << DIGITS) & (determinant >> 2 > limit);
+      const bool grows = (largest > column + GROWTH) | (between > ((column - partner) >> 1) + GROWTH / 2);
+      return (team.lane < M) & (!stands | grows);
     }
   };
 
