@@ -20,6 +20,9 @@
  *     solve(d, size, c, p, x)        x = B^-1 [c | y] and p = B^-1 p for d = [B | y], and says how it went
  *     keep(live, x, y)               x = y if live
  *
+ * RESIDENT is the number of thread blocks of a multiprocessor that the compiler leaves registers for. Without it the
+ * compiler aims at more of them, and loads in each step what has no register.
+ *
  * A block is judged as lib/backend/tridiagonal_block.h says. Lanes and teams first eliminate without a second attempt,
  * and invert again what that refuses. */
 #ifndef KARST_GPU_BLOCK_WORKER_H

@@ -11,7 +11,7 @@
 #include "gpu/tridiagonal/pieces.h"
 
 template <class K, typename T = typename K::number>
-__global__ void __launch_bounds__(K::THREADS)
+__global__ void __launch_bounds__(K::THREADS, K::RESIDENT)
     karst_tri_factor(karst_tri_systems<T> s, karst_tri_cut cut, karst_tri_factors<T> to, T *scratch)
 {
   K k(s.m, scratch);

@@ -35,6 +35,7 @@ template <typename T> struct karst_group_worker {
   using whole = matrix;
 
   static constexpr int THREADS = 128, WORKERS = 1;
+  static constexpr int RESIDENT = 4;
   static constexpr bool UNIFORM = false;
   enum { MATRICES = 16, INVERSES = 4 };
   static __host__ __device__ size_t shared(int m) { return karst_cuda_invert_shared(m); }

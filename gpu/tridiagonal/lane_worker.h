@@ -17,7 +17,8 @@ template <typename T, int SIZE> struct karst_lane_worker {
   static constexpr int m = M;
 
   static constexpr int THREADS = 128, WORKERS = 128; /* of a thread block */
-  static constexpr bool UNIFORM = false;             /* workers may take different numbers of steps */
+  static constexpr int RESIDENT = 2;
+  static constexpr bool UNIFORM = false; /* workers may take different numbers of steps */
   static __host__ __device__ size_t shared(int) { return 0; }
   static int64_t scratch(int) { return 0; }
   __device__ karst_lane_worker(int, T *) {}

@@ -68,7 +68,7 @@ static __device__ __forceinline__ void karst_tri_record_step(const K &k, const k
 
 /* Eliminates the interiors of pieces, and stores the equations of the separators but for the part of the next piece. */
 template <class K, typename T = typename K::number>
-__global__ void __launch_bounds__(K::THREADS)
+__global__ void __launch_bounds__(K::THREADS, K::RESIDENT)
     karst_tri_reduce(karst_tri_systems<T> s, karst_tri_cut cut, karst_tri_reduced<T> to, T *scratch)
 {
   K k(s.m, scratch);
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(K::THREADS)
 
 /* Completes the equations of the separators. A worker takes one. */
 template <class K, typename T = typename K::number>
-__global__ void __launch_bounds__(K::THREADS)
+__global__ void __launch_bounds__(K::THREADS, K::RESIDENT)
     karst_tri_assemble(karst_tri_systems<T> s, karst_tri_cut cut, karst_tri_reduced<T> to, T *scratch)
 {
   K k(s.m, scratch);
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(K::THREADS)
 /* Solves pieces, or the interiors of pieces whose separators have their solution, by Thomas's algorithm. W: kept for the
  * way back. F is kept in the solution. */
 template <class K, typename T = typename K::number>
-__global__ void __launch_bounds__(K::THREADS)
+__global__ void __launch_bounds__(K::THREADS, K::RESIDENT)
     karst_tri_sweep(karst_tri_systems<T> s, karst_tri_cut cut, karst_tri_kept<T> W, T *scratch)
 {
   K k(s.m, scratch);

@@ -45,6 +45,7 @@ template <typename T, int SIZE, int WHOLES = 3> struct karst_team_worker {
   };
   static constexpr int m = M, LANES = M + 1, TEAMS = 32 / LANES, WARPS = 4;
   static constexpr int THREADS = 32 * WARPS, WORKERS = TEAMS * WARPS;
+  static constexpr int RESIDENT = 2;
   static constexpr bool UNIFORM = true;
   /* Shared memory is read and written in units of 16 bytes. Columns are an odd number of units apart, as places are, so
    * that those of several lanes are in different banks. The teams of a warp share memory for the second attempt. */
