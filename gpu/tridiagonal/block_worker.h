@@ -68,8 +68,8 @@ template <typename T, int M> static __device__ __forceinline__ void karst_tri_lo
   }
 }
 
-/* 1 / x, within two units in the last place, for x well inside the range of normal numbers. The compiler's division has a
- * branch for the others. The approximation in double has an error e of 2^-19, and one step makes e^3 of it. */
+/* 1 / x, within two units in the last place, for x well inside the range of normal numbers. The compiler's division has
+ * a branch for the others. The approximation in double has an error e of 2^-19, and one step makes e^3 of it. */
 static __device__ __forceinline__ float karst_tri_reciprocal(float x)
 {
 #ifdef __CUDA_ARCH__

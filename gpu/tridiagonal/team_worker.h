@@ -23,8 +23,8 @@
 
 #include <limits.h>
 
-/* Inverts a[m*m] with row exchanges. Behind a: its sizes [m*m], place for the inverse [m*m] and for work [2 m], and for m
- * integers. All that is in memory, and m is no constant, so that the kernel keeps its registers. */
+/* Inverts a[m*m] with row exchanges. Behind a: its sizes [m*m], place for the inverse [m*m] and for work [2 m], and for
+ * m integers. All that is in memory, and m is no constant, so that the kernel keeps its registers. */
 static inline __device__ __noinline__ karst_reason karst_tri_invert_again(int m, bool single, double *a)
 {
   double *const sizes = a + m * m, *const inverse = sizes + m * m, *const work = inverse + m * m;
@@ -261,16 +261,16 @@ private:
   }
 
   /* Whether the elimination of a block can be trusted. Let c_j be the largest size in column j, and e_r the largest one
-   * in row r after the columns are divided by c: no size in row r and column j is larger than e_r c_j. A block is refused
-   * unless
+   * in row r after the columns are divided by c: no size in row r and column j is larger than e_r c_j. A block is
+   * refused unless
    *     - all sizes are finite, and determinants are within the range of the reciprocal,
    *     - each determinant is larger than 2^9 rounding errors of e_k c_k e_(k+1) c_(k+1): at least four times
    *       karst_tri_rounding, so that solve_again decides of all that may be singular,
    *     - v_k / u_k is at most 4 c_(k+1) / c_k, and s and t of a column j of B that is not eliminated yet are at most
    *       4 c_j / c_k and 4 c_j / c_(k+1), so that what is left of a column grows little.
    * Logarithms serve for that: read as an integer, the exponent and the first digits of |x| are 2^DIGITS (log2 |x| +
-   * BIAS), with an error of less than 0.09 2^DIGITS. A lane judges its own column, and what it needs of others is put into
-   * shared memory before the first barrier of the elimination. */
+   * BIAS), with an error of less than 0.09 2^DIGITS. A lane judges its own column, and what it needs of others is put
+   * into shared memory before the first barrier of the elimination. */
   struct judge {
     static constexpr bool SINGLE = sizeof(T) == sizeof(float);
     static constexpr int DIGITS = SINGLE ? 23 : 20, BIAS = SINGLE ? 127 : 1023, RANGE = SINGLE ? 120 : 1000;
