@@ -77,6 +77,7 @@ static karst_status plan(karst_context *context, karst_tridiagonal *batch)
   plan->way = ways[shape->method];
   plan->needs = plan->way->needs(shape);
   plan->failure = KARST_TRIDIAGONAL_NO_FAILURE;
+  plan->failures[0] = plan->failures[1] = KARST_TRIDIAGONAL_NO_FAILURE;
   plan->threads = karst_threads_worth(context, karst_tridiagonal_work(shape->systems, shape->rows, shape->block_size));
   if (plan->threads > plan->needs.groups) plan->threads = (int)plan->needs.groups;
   status =
@@ -129,6 +130,7 @@ static karst_status solve(karst_context *context, karst_tridiagonal *batch, cons
   pass.solution = solution;
   plan->failure = KARST_TRIDIAGONAL_NO_FAILURE;
   plan->way->solve(context, plan, &pass);
+  plan->failures[0] = plan->failure;
   return KARST_SUCCESS;
 }
 
@@ -148,6 +150,7 @@ static karst_status factor(karst_context *context, karst_tridiagonal *batch, con
   pass.kept = plan->kept;
   plan->failure = KARST_TRIDIAGONAL_NO_FAILURE;
   plan->way->solve(context, plan, &pass);
+  plan->failures[1] = plan->failure;
   return KARST_SUCCESS;
 }
 
@@ -169,7 +172,7 @@ static karst_status outcome(karst_context *context, karst_tridiagonal *batch, ka
 {
   const karst_tridiagonal_plan *plan = batch->plan;
   (void)context;
-  karst_tridiagonal_failed(batch->shape.rows, plan->failure, reason, system, row);
+  karst_tridiagonal_failed(batch->shape.rows, plan->failures[batch->of_factors], reason, system, row);
   return KARST_SUCCESS;
 }
 

@@ -129,7 +129,8 @@ struct karst_tridiagonal_plan {
   double *lane;
   int *pivot;
   void *shared, *kept;
-  uint64_t failure; /* of the last solve or factor */
+  uint64_t failure;     /* of the call that runs */
+  uint64_t failures[2]; /* of the last solve, and of the kept factors */
 };
 
 /* Scalars of the arrays of systems, by which threads are counted. */

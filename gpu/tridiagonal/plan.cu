@@ -230,10 +230,11 @@ template <typename T> karst_tri_plan<T> &plan_in(karst_tridiagonal *batch)
   return *static_cast<karst_tri_plan<T> *>(batch->plan);
 }
 
-/* Forgets the last outcome. */
-template <typename T> void begin(const karst_cuda *cuda, const karst_tri_plan<T> &plan)
+/* Has the systems report where the outcome of this call is kept, and forgets the last one there. */
+template <typename T> void begin(const karst_cuda *cuda, const karst_tridiagonal *batch, karst_tri_systems<T> &s)
 {
-  cudaMemsetAsync(plan.failure, 0xff, sizeof *plan.failure, cuda->stream);
+  s.failure += batch->of_factors;
+  cudaMemsetAsync(s.failure, 0xff, sizeof *s.failure, cuda->stream);
 }
 
 template <typename T>
@@ -244,7 +245,7 @@ karst_status solve(karst_context *context, karst_tridiagonal *batch, const void 
   karst_tri_systems<T> s = systems_of<T>(batch, plan, lower, diagonal, upper);
   s.right = karst_tri_const(rows_of<T>(batch, right, plan.m));
   s.solution = rows_of<T>(batch, solution, plan.m);
-  begin(karst_cuda_of(context), plan);
+  begin(karst_cuda_of(context), batch, s);
   solve_level(karst_cuda_of(context), plan, 0, s);
   return karst_cuda_status(context, cudaPeekAtLastError(), "solving tridiagonal systems");
 }
@@ -280,7 +281,7 @@ karst_status factor(karst_context *context, karst_tridiagonal *batch, const void
   if (keeps_copies(plan)) return keep_copies(context, batch, plan, lower, diagonal, upper);
   karst_tri_systems<T> s = systems_of<T>(batch, plan, lower, diagonal, upper);
   s.right = s.diagonal; /* read, and not used */
-  begin(karst_cuda_of(context), plan);
+  begin(karst_cuda_of(context), batch, s);
   factor_level(karst_cuda_of(context), plan, 0, s);
   return karst_cuda_status(context, cudaPeekAtLastError(), "factoring tridiagonal systems");
 }
@@ -292,7 +293,7 @@ karst_status solve_factored(karst_context *context, karst_tridiagonal *batch, in
   const karst_tri_plan<T> &plan = plan_in<T>(batch);
   const int64_t length = batch->shape.systems * batch->shape.rows * plan.m;
   karst_tri_systems<T> s = systems_of<T>(batch, plan, plan.kept[0], plan.kept[1], plan.kept[2]);
-  s.failure = plan.failure + 1; /* factor has reported them */
+  s.failure = plan.failure + 1; /* where factor has reported them: the same systems fail again */
   for (int i = 0; i < right_sides && keeps_copies(plan); i++) {
     s.right = karst_tri_const(rows_of<T>(batch, static_cast<const T *>(right) + i * length, plan.m));
     s.solution = rows_of<T>(batch, static_cast<T *>(solution) + i * length, plan.m);
@@ -342,7 +343,7 @@ karst_status outcome(karst_context *context, karst_tridiagonal *batch, karst_rea
 {
   unsigned long long failure = KARST_TRIDIAGONAL_NO_FAILURE;
   const unsigned long long *from = batch->shape.single ? plan_in<float>(batch).failure : plan_in<double>(batch).failure;
-  const karst_status status = karst_download_cuda(context, &failure, from, sizeof failure);
+  const karst_status status = karst_download_cuda(context, &failure, from + batch->of_factors, sizeof failure);
   if (!status) karst_tridiagonal_failed(batch->shape.rows, failure, reason, system, row);
   return status;
 }

@@ -156,7 +156,7 @@ template <typename T> struct karst_tri_plan {
   karst_tri_layout layout;     /* of cyclic reduction, which solves the last level; zero for other variants */
   int64_t blocks;              /* thread blocks of a launch at most */
   T *records, *scratch;        /* of thread blocks in global memory, for large blocks */
-  unsigned long long *failure; /* of the last solve or factor; the next one is never read */
+  unsigned long long *failure; /* [2] of the last solve, and of the kept factors */
   T *kept[3], *trial; /* copies of a, b and c instead of factors, if lanes solve the systems, and a vector; plan.cu */
   bool has_factors;   /* memory of factors was taken */
   T *memory[2];       /* of solve and of factors */

@@ -13,6 +13,7 @@ struct karst_tridiagonal {
   karst_tridiagonal_shape shape; /* after plan with the method in use */
   char description[128];         /* by plan */
   bool factored;                 /* factors are kept */
+  bool of_factors;               /* the last call used the kept factors, whose outcome is the one to report */
   void *plan;                    /* the backend's own: work space, factors, the outcome */
   int64_t memory;                /* bytes of it */
 };
@@ -42,7 +43,8 @@ struct karst_tridiagonal_kernels {
                          const void *upper);
   karst_status (*solve_factored)(karst_context *context, karst_tridiagonal *batch, int right_sides, const void *right,
                                  void *solution);
-  /* Waits. *reason, *system and *row are set for the first failed system of the last solve or factor; else unchanged. */
+  /* Waits. *reason, *system and *row are set for the first failed system of the last factor if batch->of_factors, or else
+   * of the last solve; else unchanged. The backend keeps both. */
   karst_status (*outcome)(karst_context *context, karst_tridiagonal *batch, karst_reason *reason, int64_t *system,
                           karst_index *row);
   void (*convert)(karst_context *context, const karst_tridiagonal *batch, int entries,

@@ -156,6 +156,7 @@ karst_status karst_tridiagonal_solve(karst_tridiagonal *batch, const void *lower
   add_sides(&arrays, (size_t)count_of(&batch->shape, batch->shape.block_size) * scalar_of(batch), right, solution);
   karst_status status = check_given(context, &arrays, LOWER, SOLUTION);
   if (!status) status = place(context, &arrays);
+  if (!status) batch->of_factors = false;
   if (!status)
     status = kernels_of(batch)->solve(context, batch, arrays.placed[LOWER], arrays.placed[DIAGONAL],
                                       arrays.placed[UPPER], arrays.placed[RIGHT], arrays.placed[SOLUTION]);
@@ -171,6 +172,7 @@ karst_status karst_tridiagonal_factor(karst_tridiagonal *batch, const void *lowe
   karst_status status = check_given(context, &arrays, LOWER, UPPER);
   if (status) return status;
   batch->factored = false;
+  batch->of_factors = true;
   status = place(context, &arrays);
   if (!status)
     status =
@@ -197,6 +199,7 @@ karst_status karst_tridiagonal_solve_factored(karst_tridiagonal *batch, int righ
   add_sides(&arrays, (size_t)count * scalar_of(batch), right, solution);
   karst_status status = check_given(context, &arrays, RIGHT, SOLUTION);
   if (!status) status = place(context, &arrays);
+  if (!status) batch->of_factors = true;
   if (!status)
     status =
         kernels_of(batch)->solve_factored(context, batch, right_sides, arrays.placed[RIGHT], arrays.placed[SOLUTION]);

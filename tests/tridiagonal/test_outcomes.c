@@ -59,6 +59,39 @@ static bool check(karst_context *context, const struct tridiagonal *t, struct ex
   return right;
 }
 
+/* A solve of other systems does not make factors sound, nor does their failure outlast it. */
+static void between(karst_context *context)
+{
+  if (!tridiagonal_is_available(context, "outcomes of factors")) return;
+  for (int method = KARST_TRIDIAGONAL_THOMAS; method <= KARST_TRIDIAGONAL_SPLIT; method++)
+    for (int m = 1; m < 10; m += 4) {
+      const karst_tridiagonal_shape shape = {3, 9, m, 0, KARST_TRIDIAGONAL_AOS, (karst_tridiagonal_method)method};
+      struct tridiagonal bad = tridiagonal_random(shape, 1), good = tridiagonal_random(shape, 1);
+      for (int i = 0; i < 9 * m * m; i++) bad.diagonal[9 * m * m + i] = bad.lower[9 * m * m + i] = 0;
+      for (int i = 0; i < 9 * m * m; i++) bad.upper[9 * m * m + i] = 0;
+      struct tridiagonal_arrays failing = tridiagonal_arrays(&bad), sound = tridiagonal_arrays(&good);
+      karst_tridiagonal *batch = tridiagonal_create(context, &bad);
+      int64_t system = -1;
+      tridiagonal_factor(context, batch, &failing);
+      bool right = karst_tridiagonal_outcome(batch, &system, NULL) == KARST_SINGULAR_BLOCK && system == 1;
+      tridiagonal_solve(context, batch, &sound);
+      right = right && karst_tridiagonal_outcome(batch, &system, NULL) == KARST_SOUND && system == -1;
+      tap_need(context, karst_tridiagonal_solve_factored(batch, 1, failing.right, failing.solution), "solve");
+      right = right && karst_tridiagonal_outcome(batch, &system, NULL) == KARST_SINGULAR_BLOCK && system == 1;
+      tridiagonal_factor(context, batch, &sound);
+      tridiagonal_solve(context, batch, &failing);
+      right = right && karst_tridiagonal_outcome(batch, &system, NULL) == KARST_SINGULAR_BLOCK;
+      tap_need(context, karst_tridiagonal_solve_factored(batch, 1, sound.right, sound.solution), "solve");
+      right = right && karst_tridiagonal_outcome(batch, &system, NULL) == KARST_SOUND;
+      tap_ok(right, "%s: factors keep their outcome over a solve", tridiagonal_text(&shape));
+      karst_tridiagonal_destroy(batch);
+      tridiagonal_arrays_free(&failing);
+      tridiagonal_arrays_free(&sound);
+      tridiagonal_free(&bad);
+      tridiagonal_free(&good);
+    }
+}
+
 static double *block_of(double *values, const struct tridiagonal *t, int64_t system, int64_t row)
 {
   return values + (system * t->shape.rows + row) * t->shape.block_size * t->shape.block_size;
@@ -209,6 +242,7 @@ static void test(karst_context *context)
 int main(void)
 {
   say();
+  tap_each_device(between, "outcomes of factors");
   tap_each_device(test, "outcomes of batches");
   return tap_done();
 }
