@@ -101,37 +101,43 @@ static const char channel_picture[] =
     "plot $DATA using 1:($10 == 0 ? $5 : 1/0) notitle\nset title 'Mach number'\nset view map\n"
     "set yrange [0:1]\nsplot $DATA using 1:2:9 with pm3d notitle\n";
 
-/* Steps to the end of time, or until the residual has fallen; a row now and then. */
-static void march(struct flow *f)
+/* Steps to the end of time, or until the residual has fallen; a row now and then. Returns whether it got there. */
+static bool march(struct flow *f)
 {
   const double begin = seconds(), end = f->problem->local ? INFINITY : f->set.end;
   const int most = f->set.steps, every = most < 20 ? 1 : most / 20;
   double first = INFINITY, norm = INFINITY;
+  bool reached = false;
   printf("  step        time    residual     outflow  mass error\n");
-  for (bool go_on = true; go_on;) {
+  while (!reached && f->step < most) {
     flow_step(f, end - f->time);
     norm = sqrt(flow_reduce(f, RESIDUAL, SUM) / (double)f->cells);
     first = f->step == 1 ? norm : first;
-    go_on = f->step < most && f->time < end * (1 - 1e-12) && (!f->problem->local || norm > f->set.fall * first);
-    if (go_on && f->step % every) continue;
+    reached = f->problem->local ? norm <= f->set.fall * first : f->time >= end * (1 - 1e-12);
+    if (!reached && f->step < most && f->step % every) continue;
     printf("%6d  %10.6f  %10.3e  %10.2e  %10.1e\n", f->step, f->time, norm, f->outflow,
            fabs(flow_reduce(f, CHANGE, SUM) + f->outflow) / flow_reduce(f, MASS, SUM));
   }
   flow_time_steps(f); /* looks at the last state, too */
   printf("%d steps in %.2f s, %.1f ns a cell and step; the residual fell to %.1e\n", f->step, seconds() - begin,
          1e9 * (seconds() - begin) / (double)f->cells / f->step, norm / first);
+  return reached;
 }
 
-void run_problem(const struct settings *set, const struct problem *p, const struct device *device)
+bool run_problem(const struct settings *set, const struct problem *p, const struct device *device)
 {
   struct flow f;
   FILE *const picture = *set->picture ? fopen(set->picture, "w") : NULL;
   if (*set->picture && !picture) stop(set->picture, "cannot be written");
   if (picture) fprintf(picture, "set terminal png size 900,600\nset output '%s.png'\n$DATA << EOD\n", set->picture);
   flow_create(&f, p, set, device);
-  march(&f);
+  const bool reached = march(&f);
   report(&f, picture);
+  if (!reached)
+    printf("%s after the %d steps that --steps allows\n",
+           p->local ? "the flow is not steady" : "the time is not that of --end", f.step);
   flow_destroy(&f);
   const bool failed = picture && fprintf(picture, "\nEOD\n%s", p == &sod ? tube_picture : channel_picture) < 0;
   if (picture && (fclose(picture) || failed)) stop(set->picture, "cannot be written");
+  return reached;
 }

@@ -89,8 +89,8 @@ __attribute__((noreturn)) static inline void stop(const char *what, const char *
   exit(2);
 }
 
-/* A problem. place gives the node at the low corner of a cell, and the state in the cell or, beyond the last one, of the
- * far field. */
+/* A problem. place gives the node at the low corner of a cell, and the state in the cell or, beyond the last one, of
+ * the far field. */
 struct problem {
   void (*place)(const struct settings *set, const int at[AXES], double x[AXES], double w[COMPONENTS]);
   enum side side[AXES];
@@ -116,7 +116,7 @@ void flow_create(struct flow *flow, const struct problem *problem, const struct 
                  const struct device *device);
 void flow_destroy(struct flow *flow);
 void flow_cells(struct flow *flow, enum kernel kernel);
-double flow_time_steps(struct flow *flow); /* the least; ends the program where a state is none */
+double flow_time_steps(struct flow *flow); /* the least; ends the program where a state is not physical */
 void flow_step(struct flow *flow, double longest);
 double flow_reduce(struct flow *flow, enum term term, enum reduction reduction);
 double seconds(void);
@@ -126,7 +126,7 @@ struct sweeps *sweeps_create(struct flow *flow);
 void sweeps_destroy(struct sweeps *sweeps);
 void sweeps_along(struct flow *flow, int axis);
 
-/* cases.c and times.c: what --case names */
-void run_problem(const struct settings *set, const struct problem *p, const struct device *device);
+/* cases.c and times.c: what --case names. A problem says whether it got to its end, or to its steady state. */
+bool run_problem(const struct settings *set, const struct problem *p, const struct device *device);
 void run_times(const struct settings *set, const struct device *device);
 #endif

@@ -2,9 +2,9 @@
  * is 0 for Euler's implicit scheme, and 1/2 for the three-point one of second order.
  *
  * Each sweep is a batch of block-tridiagonal systems with m = 5, a system a line of the whole grid, through all of its
- * blocks: in Karst's SOA layout on a GPU, and in AOS on a CPU, which assembles it in less than half of the time. If the
- * flow is on the host, and the solver is to be the GPU, systems are assembled in SOA and copied in one of the three
- * ways of the paper's Table 2. */
+ * blocks: in Karst's layout SOA on a GPU, and in AOS on a CPU, which takes less than half as long to assemble them so.
+ * If the flow is on the host, and --transfer has a GPU solve, systems are assembled in SOA and copied in one of the
+ * three ways of the paper's Table 2. */
 #include "kernels.h"
 
 #include <karst.h>

@@ -136,8 +136,8 @@ EACH void far_field(const double *outside, const double *normal, double *w)
   w[4] = w[0] * c * c / (HEAT_RATIO * (HEAT_RATIO - 1)) + 0.5 * dot(w + 1, w + 1) / w[0];
 }
 
-/* The ghost cells of a side of a block. Sides of axis 0 come first; those of the next axes include the ghost cells of the
- * axes before. A wall mirrors the flow. */
+/* The ghost cells of a side of a block. Sides of axis 0 come first; those of the next axes include the ghost cells of
+ * the axes before. A wall mirrors the flow. */
 EACH int within(int i, int n) { return i < 0 ? 0 : (i < n ? i : n - 1); }
 KERNEL(ghosts)
 {
@@ -166,7 +166,7 @@ KERNEL(nodes_from_cells)
 
 /* Equation (11), with the sum of the spectral radii where the paper prints the smallest: the explicit scheme is stable
  * in three dimensions up to a limit of the sum. The mean of opposite faces is a cell's area vector. A cell whose state
- * is none gets -1 - its number, so that the minimum finds it. */
+ * is not physical gets -1 - its number, so that the minimum finds it. */
 KERNEL(time_steps)
 {
   double sum = 0, w[COMPONENTS], s[AXES], high[AXES];
@@ -185,7 +185,7 @@ KERNEL(time_steps)
   b->dt[cell_number(b, at)] = w[0] > 0 && g.p > 0 && dt < 1e300 ? dt : -1 - (double)cell_number(b, at);
 }
 
-/* The four cells at a face, two on each side: density, momentum, rho e0 + p, and p. The next one comes in from above. */
+/* The four cells at a face, two on each side: density, momentum, rho e0 + p, and p. The next comes in from above. */
 enum { P = COMPONENTS, STENCIL };
 EACH void advance(const struct block *b, int64_t cell, double (*w)[STENCIL])
 {
@@ -195,8 +195,8 @@ EACH void advance(const struct block *b, int64_t cell, double (*w)[STENCIL])
   w[3][P] = gas_of(w[3], 1 / w[3][0]).p, w[3][4] += w[3][P];
 }
 
-/* F - d at the face at a, number face of its line. At a wall only pressure acts. Quantities at nodes are interpolated to
- * the face, and have no dissipation. */
+/* F - d at the face at a, number face of its line. At a wall only pressure acts. Quantities at nodes are interpolated
+ * to the face, and have no dissipation. */
 EACH void face_flux(const struct task *t, const struct block *b, int axis, int64_t a, int face, double (*w)[STENCIL],
                     double *f)
 {
@@ -229,8 +229,8 @@ EACH void face_flux(const struct task *t, const struct block *b, int axis, int64
   for (int c = 0; c < COMPONENTS; c++) f[c] -= l * (e2 * d[c] - e4 * (w[3][c] - w[0][c] - 3 * d[c]));
 }
 
-/* One of the three sweeps adds what flows out of cells along the axis. It is called for strips of cells, whose number is
- * coordinate axis of at, so that the face between two of them is computed once. Strips along x are short, because
+/* One of the three sweeps adds what flows out of cells along the axis. It is called for strips of cells, whose number
+ * is coordinate axis of at, so that the face between two of them is computed once. Strips along x are short, because
  * neighbouring threads of a GPU had better read neighbouring cells. */
 EACH int strip(int axis) { return axis == 0 ? 4 : 8; }
 KERNEL(sweep)
@@ -258,8 +258,8 @@ KERNEL(stage)
   for (int64_t c = 0, to = a; c < COMPONENTS; c++, to += b->size) b->u[to] = b->start[to] - h * b->residual[to];
 }
 
-/* What is reduced over cells, in scratch, with dt the time step: V rho / dt; V (rho - rho at the start) / dt; the square
- * of residual / V for rho; the square of the Mach number; and rho u.S through its faces where the far field begins. */
+/* What is reduced over cells, in scratch, with dt the time step: V rho / dt; V (rho - rho at the start) / dt; the
+ * square of residual / V for rho; the square of the Mach number; and rho u.S through its faces at the far field. */
 KERNEL(terms)
 {
   const double dt = step_of(t, at), V = b->volume[a], r = b->residual[a] / V;
@@ -279,8 +279,8 @@ KERNEL(terms)
 }
 
 /* A stage of a reduction, which leaves a part for each group of values. Those of a group are as far apart as there are
- * parts: neighbouring threads of a GPU read neighbouring values. A group of 61 keeps the distance from powers of two, at
- * which values compete for a few lines of a CPU's cache. */
+ * parts: neighbouring threads of a GPU read neighbouring values. A group of 61 keeps the distance from powers of two,
+ * at which values compete for a few lines of a CPU's cache. */
 KERNEL(reduce)
 {
   double part = t->values[at[0]];

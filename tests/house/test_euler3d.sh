@@ -5,7 +5,7 @@
 . "$srcdir/tests/support/report.sh"
 . "$srcdir/tests/support/example.sh"
 
-echo 1..24
+echo 1..39
 build euler3d OPENMP="$(variable OPENMP_CFLAGS)" NVCC="$(variable NVCC)" \
   NVCCFLAGS="-std=c++17 -O3 $(variable CUDA_ARCH_FLAGS)"
 
@@ -54,12 +54,24 @@ report "and have the errors of one" "$(errors | grep -v -F -x "$implicit")"
 run --size 50x4x2 --scheme implicit --precision float --end 0.02
 report "sweeps in float conserve mass to their rounding" "$(lost 1e-6)"
 
+# unfinished STATUS TEXT prints what a run with a limit of steps said or left instead.
+unfinished()
+{
+  [ "$1" = 1 ] && tail -n 1 "$scratch/output" | grep -q -F -x "$2 steps that --steps allows" || shown "$scratch/output"
+}
 run --case bump --size 24x8x1 --steps 40
+report "a flow that is not steady ends with status 1, and with a sentence" \
+  "$(unfinished $? 'the flow is not steady after the 40')"
 report "the bump's flow conserves mass" "$(lost 1e-13)"
+run --size 50x4x2 --steps 3
+report "so does a tube that the steps do not bring to its end" \
+  "$(unfinished $? 'the time is not that of --end after the 3')"
 mach() { sed -n 's/.*largest Mach number //p' "$scratch/output" | grep . || shown "$scratch/output"; }
 run --case bump --size 24x8x1 --blocks 2x1x1 --scheme implicit
+status=$?
 implicit=$(mach)
-report "the implicit scheme reaches the steady state" "$(at_most 'residual fell to' 1e-8)"
+report "the implicit scheme reaches the steady state, and says so by status 0" \
+  "$(at_most 'residual fell to' 1e-8; [ $status = 0 ] || echo "status $status")"
 run --case bump --size 24x8x1 --steps 8000 --picture "$scratch/bump"
 report "the explicit one has the same" "$(mach | grep -v -F -x "$implicit")"
 if command -v gnuplot >/dev/null; then
@@ -71,7 +83,7 @@ fi
 
 # The last lines of a run, with residuals, masses and errors of four digits.
 gpu="a GPU has the flow of the CPU, with all ways of transfer"
-ends() { run --case bump --size 24x8x3 --steps 20 "$@" && grep -E '^ +20 |^entropy' "$scratch/output" | sed 's/[^ ]* *$//'; }
+ends() { run --case bump --size 24x8x3 --steps 20 "$@"; grep -E '^ +20 |^entropy' "$scratch/output" | sed 's/[^ ]* *$//'; }
 if [ "$(variable NVCC)" ] && "$builddir/tools/solve" poisson2d:9x9 --device cuda --quiet >/dev/null 2>&1; then
   ends >"$scratch/explicit" && ends --scheme implicit >"$scratch/implicit"
   report "$gpu" "$(ends --device cuda | diff "$scratch/explicit" - 2>&1
@@ -83,20 +95,43 @@ else
   skip "$gpu" 'no GPU'
 fi
 
-# refuses TEXT ARGUMENT...
+# refuses TEXT SENTENCE ARGUMENT...: SENTENCE is a part of what is said.
 refuses()
 {
-  text=$1
-  shift
+  text=$1 sentence=$2
+  shift 2
   run "$@"
   status=$?
   wrong="status $status: $(cat "$scratch/output")"
-  [ $status = 2 ] && [ "$(grep -c '^euler3d: ' "$scratch/output")" = 1 ] && wrong=''
+  [ $status = 2 ] && [ "$(grep -c '^euler3d: ' "$scratch/output")" = 1 ] &&
+    grep -q -F -e "$sentence" "$scratch/output" && wrong=''
   report "$text" "$wrong"
 }
-refuses "an option that is unknown is refused" --levels 1
-refuses "a case that is unknown is refused" --case vortex
-refuses "an unstable step ends with a sentence" --cfl 50 --steps 100
+refuses "an option that is unknown is refused" '--levels: there is no such option' --levels 1
+refuses "a name without a value is refused" '--case: a value is missing' --case
+refuses "a case that is unknown is refused" '--case vortex: takes sod bump time' --case vortex
+refuses "an unstable step ends with a sentence" 'lower --cfl' --cfl 50 --steps 100
+refuses "an end after waves have reached the ends of the tube is refused" '--end 0.4: takes 1e-9 .. 0.25' --end 0.4
+refuses "a tube of one cell is refused" 'at least 4 cells along' --size 1x1x1
+refuses "so is a channel whose bump lies between its nodes" 'at least 4 cells along' --case bump --size 3x4x1
+refuses "so are more cells along an axis than a GPU has planes" '100000x4x4: takes 1 .. 65500' --size 100000x4x4
+refuses "so is a grid that is too large" 'at most 2147483647 cells' --size 65500x65500x1
+refuses "a size that is not decimal is refused" '--size 0x10x4x4: takes' --size 0x10x4x4
+refuses "a number of steps that is not whole is refused" '--steps 1.5: takes' --steps 1.5
+refuses "a name of a picture that gnuplot would misread is refused" 'without quotes' --picture "it's"
+run --size 4x1x1
+report "a tube of four cells has errors that are numbers" "$(grep -i nan "$scratch/output"; errors >/dev/null)"
+run --help
+report "--help lists the options" "$(grep -q -e '^--picture' "$scratch/output" || shown "$scratch/output")"
+for arguments in --help '--size 4x1x1'; do
+  full="$arguments on a full device is an error"
+  if [ -w /dev/full ]; then
+    "$scratch/euler3d" $arguments >/dev/full 2>"$scratch/output"
+    report "$full" "$([ $? = 2 ] && grep -q 'cannot be written' "$scratch/output" || shown "$scratch/output")"
+  else
+    skip "$full" 'no /dev/full'
+  fi
+done
 
 # Without a GPU a stand-in on the host shows that transfers put each number where it belongs.
 mkdir "$scratch/apart" && cp "$scratch"/*.[ch] "$scratch/apart" &&

@@ -265,7 +265,7 @@ if [ -e "$libdir/libkarst.so" ]; then
     check "$example, compiled with pkg-config, runs" with_shared_library $example
   done
   check "the simulator is built through pkg-config and runs" runs twophase --days 100
-  check "so is the flow solver" runs euler3d --scheme implicit --steps 5
+  check "so is the flow solver" runs euler3d --scheme implicit --end 0.01
   check "a program for indices of the other width does not link" \
     refuses_the_other_width -L"$libdir" -lkarst -Wl,-rpath,"$libdir"
 else
