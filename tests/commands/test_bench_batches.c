@@ -96,6 +96,18 @@ static void test_refusals(void)
     const struct cli_run *run = CLI_RUN("bench", wrong[i][0], wrong[i][1], wrong[i][2], wrong[i][3]);
     check_run(run, is_refused(run, "bench", ""), "bench refuses %s %s: %s", wrong[i][0], wrong[i][1], run->err);
   }
+  static const char *const others[][2] = {
+      {"--block=4", "--block is not for tridiagonal: --batches=ROWS/M makes blocks of M by M"},
+      {"--precond=dilu", "are not for tridiagonal"},
+      {"--set=sweeps=2", "are not for tridiagonal"},
+      {"--ordering=rcm", "are not for tridiagonal"},
+      {"--rtol=1e-3", "are not for tridiagonal"},
+      {"--peer=./bench", "are not for tridiagonal"},
+      {"--negate", "are not for tridiagonal"}};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    const struct cli_run *run = CLI_RUN("bench", "tridiagonal", "--batches=2x4", "--quick", others[i][0]);
+    check_run(run, is_refused(run, "bench", others[i][1]), "bench refuses tridiagonal %s", others[i][0]);
+  }
   /* Products that wrap around to small numbers or 0, or pass 2^63 with the last factor alone. */
   static const char *const large[] = {"--batches=1073741824x1073741824/1024", "--batches=1099511627776x1073741824",
                                       "--batches=4398046511x65536/64"};

@@ -125,6 +125,13 @@ static bool is_tridiagonal(const bench_settings *settings) { return strcmp(setti
 static int check(karst_context *context, bench_settings *settings)
 {
   (void)context;
+  if (settings->block)
+    return tool_fail(TOOL_FAILED, "--block is not for tridiagonal: --batches=ROWS/M makes blocks of M by M");
+  if (settings->precond || settings->set || settings->ordering || settings->peer || settings->rtol > 0 ||
+      settings->negate)
+    return tool_fail(TOOL_FAILED,
+                     "--precond, --set, --ordering, --rtol, --peer and --negate are not for tridiagonal: batches are "
+                     "solved exactly, by the ways of --methods");
   bench_batches *batches = calloc(1, sizeof *batches);
   if (!batches) return tool_fail_memory("the sizes of the batches");
   const int exit_status = bench_batches_parse(settings, batches);
