@@ -77,9 +77,9 @@ const struct karst_precond_ops karst_precond_adi = {
     .name = "adi",
     .help = "approximate factorization: exact solves along the lines of each axis of a grid in turn",
     .details = "M = (D + Lx + Ux) D^-1 (D + Ly + Uy) D^-1 (D + Lz + Uz), where D is the block diagonal of the matrix "
-               "and L and U are its couplings along an axis; axes of one cell are left out. The grid, faults and wells "
-               "are treated as by lines. All of M is in the factors, so that karst_solver_keep keeps M as it was. It "
-               "is not symmetric, so cg refuses it.",
+               "and L and U are its couplings along an axis; axes of one cell are left out. The grid, faults, wells "
+               "and singular pivot blocks are treated as by lines. All of M is in the factors, so that "
+               "karst_solver_keep keeps M as it was. It is not symmetric, so cg refuses it.",
     .needs_diagonal = true,
     .needs_grid = true,
     .unsymmetric = true,

@@ -146,7 +146,8 @@ const struct karst_precond_ops karst_precond_lines = {
         "KARST_ERROR_MATRIX. Holes, missing couplings and faults end a line. Any other couplings are allowed and "
         "are not part of M. zebra reads them from the matrix: after karst_solver_keep or karst_precond_keep it "
         "mixes the lines of the last factorization with the couplings of the new values, while jacobi keeps M "
-        "as it was. Wells beside the matrix are not part of M.",
+        "as it was. Wells beside the matrix are not part of M. Pivot blocks are never replaced: a singular one ends "
+        "the solve, and lines does not read shift.",
     .needs_diagonal = true,
     .needs_grid = true,
     .automatic = KARST_AUTO_LEVEL_0,

@@ -252,6 +252,12 @@ static void test_no_solution(void)
   follow(path, LIST("--rhs", "Aones", "--precond", "jacobi", "--shift", "1"),
          "try --precond iluk, which replaces singular pivot blocks by the shift given", LIST("--precond", "iluk"),
          "a shift with a preconditioner that replaces no pivots");
+  follow(path, LIST("--rhs", "Aones", "--precond", "lines", "--grid", "10x10", "--shift", "1"),
+         "try --precond iluk, which replaces singular pivot blocks by the shift given", LIST("--precond", "iluk"),
+         "a shift with lines");
+  follow(path, LIST("--rhs", "Aones", "--precond", "adi", "--grid", "10x10", "--shift", "1"),
+         "try --precond iluk, which replaces singular pivot blocks by the shift given", LIST("--precond", "iluk"),
+         "a shift with adi");
   follow(path, LIST("--rhs", "Aones", "--precond", "auto"), "try --precond iluk --shift 1",
          LIST("--precond", "iluk", "--shift", "1"), "a singular pivot of auto's factors");
 }

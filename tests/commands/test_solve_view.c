@@ -35,6 +35,11 @@ static void test_view(void)
   tap_ok(has_line(text, "levels_lower", "33 level sets"), "--view has the values that the methods report");
   tap_ok(strstr(text, "  order                        33 levels of at most 3 block rows; triangular solves move "),
          "--view has what the order costs");
+  run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--precond=iluk", "--line-direction=y", "--line-order=zebra");
+  tap_ok(run->status == 0 && !strstr(strstr(run->out, "\nview:"), " line-"), "--view has no option of lines with iluk");
+  run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--precond=lines", "--line-direction=y", "--shift=1");
+  tap_ok(has_line(run->out, "line-direction", "y") && !strstr(strstr(run->out, "\nview:"), " shift "),
+         "--view has the direction of lines, and no shift");
   run = CLI_RUN("solve", "poisson2d:9x9", "--view", "--ordering", "tiles", "--tile-size", "9");
   tap_ok(has_line(run->out, "tile-size", "9") &&
              strstr(run->out, " block rows; 9 tiles in 2 colours, 2 levels of tiles;"),

@@ -461,6 +461,13 @@ static void test_used(void)
       {{{"precond", "two-stage"}, {"second", "two-stage"}}, "second.first.shift", 0},
       {{{"precond", "two-stage"}}, "second.second.shift", 0},
       {{{"precond", "two-stage"}}, "second.rtol", 0},
+      {{{"precond", "lines"}}, "line-direction", 1},
+      {{{"precond", "lines"}}, "shift", 0},
+      {{{"precond", "adi"}}, "line-direction", 0},
+      {{{"precond", "iluk"}, {"line-direction", "z"}}, "line-direction", 0},
+      {{{"precond", "iluk"}, {"line-order", "zebra"}}, "line-order", 0},
+      {{{"precond", "cpr"}, {"second", "lines"}}, "line-order", 0},
+      {{{"precond", "cpr"}, {"second", "lines"}}, "second.line-order", 1},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     karst_options *options = make_options();
