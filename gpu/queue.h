@@ -10,15 +10,16 @@ static __device__ __forceinline__ uint32_t karst_shared_address(const void *p)
   return (uint32_t)__cvta_generic_to_shared(p);
 }
 
-/* Queues a copy of 8 or 16 bytes from global to shared memory, or of zeros; both addresses are multiples of SIZE. */
-template <int SIZE> static __device__ __forceinline__ void karst_queue_copy(double *to, bool there, const double *from)
+/* Queues a copy of 4, 8 or 16 bytes from global to shared memory, or of zeros; both addresses are multiples of SIZE. */
+template <int SIZE, typename T>
+static __device__ __forceinline__ void karst_queue_copy(T *to, bool there, const T *from)
 {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(karst_shared_address(to)), "l"(from), "n"(SIZE),
                "r"(there ? SIZE : 0)
                : "memory");
 #else
-  for (int k = 0; k < SIZE / (int)sizeof(double); k++) to[k] = there ? from[k] : 0;
+  for (int k = 0; k < SIZE / (int)sizeof(T); k++) to[k] = there ? from[k] : 0;
 #endif
 }
 

@@ -55,19 +55,6 @@ template <typename T> static __device__ __forceinline__ T karst_tri_rounding(int
   return (T)(KARST_PIVOT_ROUNDINGS * m) * karst_tri_limits<T>::EPSILON;
 }
 
-/* Loads M scalars, an even number, two at a time, from a multiple of twice their size. */
-template <typename T, int M> static __device__ __forceinline__ void karst_tri_load_pairs(T (&to)[M], const T *from)
-{
-  struct alignas(2 * sizeof(T)) pair {
-    T first, second;
-  };
-#pragma unroll
-  for (int r = 0; r + 1 < M; r += 2) {
-    const pair two = *reinterpret_cast<const pair *>(from + r);
-    to[r] = two.first, to[r + 1] = two.second;
-  }
-}
-
 /* 1 / x, within two units in the last place, for x well inside the range of normal numbers. The compiler's division has
  * a branch for the others. The approximation in double has an error e of 2^-19, and one step makes e^3 of it. */
 static __device__ __forceinline__ float karst_tri_reciprocal(float x)

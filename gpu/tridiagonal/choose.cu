@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 namespace
 {
@@ -79,27 +80,40 @@ template <typename T> karst_tri_spread spread_lanes(const karst_tri_request &req
   return {(int)lanes, (int)(WARP / lanes), warps * WARP, warps * WARP};
 }
 
-/* The same from both ends, or nothing for other blocks: as many pieces as the shared memory of a multiprocessor has room
- * for, in two thread blocks or more if it can, so that one computes while others wait. */
+/* The rows of a piece that a thread block keeps in shared memory. If most are kept elsewhere, a quarter of the memory is
+ * left to the cache of the multiprocessor, through which they are read. */
+int64_t rows_inside(const karst_tri_request &request, int64_t blocks, int64_t rows, int64_t own, int64_t of_row)
+{
+  const auto room = [&](int64_t of_all) {
+    const int64_t share = of_all / blocks - request.reserved;
+    const int64_t left = (share < request.shared ? share : request.shared) - own;
+    return left > 0 ? left / of_row : 0;
+  };
+  const int64_t most = room(request.shared_of_all);
+  if (most >= rows) return rows;
+  return 2 * most >= rows ? most : room(request.shared_of_all / 4 * 3);
+}
+
+/* How teams share pieces from both ends. Each multiprocessor takes as many thread blocks as it has registers for, but no
+ * more than it gets pieces for, and they share its shared memory. */
 template <typename T> karst_tri_ends_plan spread_ends(const karst_tri_request &request, int64_t pieces, int64_t rows)
 {
-  enum { LEAST = 2, MOST = 8 }; /* thread blocks of a multiprocessor */
   karst_tri_ends_plan plan = {};
+  if (request.resident == 0) return plan;
   karst_cuda_instance(request.m, [&](auto size) {
     constexpr int M = decltype(size)::value;
-    if constexpr (M >= KARST_TRI_ENDS && M <= KARST_TRI_TEAMS) {
+    if constexpr (M > KARST_TRI_LANES && M <= KARST_TRI_TEAMS) {
       using S = karst_tri_ends_shape<T, M>;
-      const auto bytes = [&](int per) { return (S::own() + rows * S::KEPT * S::pitch(per)) * (int64_t)sizeof(T); };
-      const auto try_blocks = [&](int blocks) {
-        const int64_t share = request.shared_of_all / blocks - request.reserved;
-        const int64_t most = share < request.shared ? share : request.shared;
-        const int64_t wanted = pieces / (request.multiprocessors * blocks) + 1;
-        int per = S::MOST < wanted ? S::MOST : (int)wanted;
-        while (per > 0 && bytes(per) > most) per--;
-        if (per * blocks > plan.together) plan = {per, per * blocks, bytes(per)};
-      };
-      for (int blocks = LEAST; blocks <= MOST; blocks++) try_blocks(blocks);
-      if (plan.per == 0) try_blocks(1);
+      const int64_t there = (pieces + request.multiprocessors - 1) / request.multiprocessors;
+      const int64_t wanted = (there + request.resident - 1) / request.resident;
+      plan.per = wanted < S::MOST ? (int)wanted : S::MOST;
+      const int64_t needed = (there + plan.per - 1) / plan.per;
+      const int64_t blocks = needed < request.resident ? needed : request.resident;
+      const int64_t own = S::OWN * sizeof(T), each = S::KEPT * S::pitch(plan.per), bytes = each * sizeof(T);
+      plan.blocks = (int)(blocks * request.multiprocessors);
+      plan.inner = (int)rows_inside(request, blocks, rows, own, bytes);
+      plan.shared = own + plan.inner * bytes;
+      plan.outer = (rows - plan.inner) * each;
     }
   });
   return plan;
@@ -109,11 +123,9 @@ template <typename T> karst_tri_ends_plan spread_ends(const karst_tri_request &r
  * ends. */
 template <typename T> bool fills_memory(const karst_tri_request &request)
 {
-  enum { ENOUGH = 3072 }; /* bytes of rows on their way to a multiprocessor */
-  const karst_tri_ends_plan plan = spread_ends<T>(request, request.systems, request.rows);
+  enum { ENOUGH = 16384 }; /* bytes of rows on their way to a multiprocessor */
   const int64_t there = request.systems / request.multiprocessors + 1;
-  const int64_t together = plan.together < there ? plan.together : there;
-  return 2 * together * scalars_of_row(request.m) * (int64_t)sizeof(T) >= ENOUGH;
+  return 2 * there * scalars_of_row(request.m) * (int64_t)sizeof(T) >= ENOUGH;
 }
 
 /* The most rows of a piece that lanes hold. */
@@ -127,12 +139,7 @@ template <typename T> int64_t most_lane_rows(const karst_tri_request &request)
 
 bool always(const karst_tri_request &) { return true; }
 
-/* Whether a system is better not split: lanes that take whole systems read neighbouring numbers only from arrays of
- * structures. */
-template <typename T> bool suits_lanes(const karst_tri_request &request)
-{
-  return request.m >= KARST_TRI_ENDS && request.layout == KARST_TRIDIAGONAL_AOS && fills_memory<T>(request);
-}
+/* Whether a system is better not split. */
 template <typename T> bool suits_teams(const karst_tri_request &request)
 {
   enum { SHORT = 32 }; /* rows that are not worth splitting */
@@ -148,8 +155,7 @@ template <typename T> struct rule {
   bool (*fits)(const karst_tri_request &request);
 };
 template <typename T>
-const rule<T> rules[] = {{KARST_TRIDIAGONAL_THOMAS, KARST_TRI_LANES, suits_lanes<T>},
-                         {KARST_TRIDIAGONAL_SPLIT, KARST_TRI_LANES, always},
+const rule<T> rules[] = {{KARST_TRIDIAGONAL_SPLIT, KARST_TRI_LANES, always},
                          {KARST_TRIDIAGONAL_THOMAS, KARST_TRI_TEAMS, suits_teams<T>},
                          {KARST_TRIDIAGONAL_SPLIT, KARST_TRI_TEAMS, always},
                          {KARST_TRIDIAGONAL_THOMAS, INT_MAX, occupies},
@@ -262,6 +268,7 @@ void add_level(const karst_tri_request &request, karst_tri_plan<T> &plan, int64_
 
 template <typename T> karst_tridiagonal_method choose(karst_tri_request request, karst_tri_plan<T> &plan)
 {
+  request.resident = karst_tri_resident_ends(plan);
   request.method = choose_method<T>(request);
   const int64_t most = most_whole<T>(request);
   int64_t rows = request.rows;
@@ -270,6 +277,8 @@ template <typename T> karst_tridiagonal_method choose(karst_tri_request request,
     rows = plan.level[plan.levels - 1].cut.pieces;
   }
   add_level(request, plan, rows, rows, false);
+  plan.converts = request.layout == KARST_TRIDIAGONAL_SOA && request.m > KARST_TRI_LANES &&
+                  request.m <= KARST_TRI_TEAMS && !is_cyclic(request.method);
   return request.method;
 }
 
@@ -286,6 +295,8 @@ void describe(const karst_tri_plan<T> &plan, karst_tridiagonal_method method, ch
     used += snprintf(text + used, size - (size_t)used, i == 0 ? ", pieces of %lld" : " and %lld",
                      (long long)plan.level[i].cut.length);
   if (last->describe && used < (int)size) last->describe(plan, text + used, size - (size_t)used);
+  used = (int)strlen(text);
+  if (plan.converts) snprintf(text + used, size - (size_t)used, ", from arrays of structures");
 }
 
 } // namespace

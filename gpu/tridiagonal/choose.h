@@ -13,7 +13,8 @@ struct karst_tri_request {
   int64_t shared;                  /* bytes of shared memory that a thread block may have */
   int64_t shared_of_all, reserved; /* that all of a multiprocessor have, and that each of them has besides its own */
   int64_t multiprocessors;
-  int64_t workers; /* that occupy the device */
+  int64_t workers;  /* that occupy the device */
+  int64_t resident; /* thread blocks of ends.h that a multiprocessor has registers for; 0: not for these blocks */
 };
 
 /* What solves the pieces of a level. */
@@ -27,6 +28,9 @@ template <typename T> struct karst_tri_variant {
   void (*describe)(const karst_tri_plan<T> &plan, char *text, size_t size);
 };
 
+/* Thread blocks of ends.h that a multiprocessor has registers for; 0: they are not for blocks of this size. */
+int karst_tri_resident_ends(const karst_tri_plan<float> &plan);
+int karst_tri_resident_ends(const karst_tri_plan<double> &plan);
 /* Workers that occupy the device. */
 int64_t karst_tri_workers(const karst_cuda *cuda, int m);
 /* Sets the levels of a plan that has m, and their variants, and returns the method. */

@@ -28,6 +28,7 @@ __global__ void __launch_bounds__(K::THREADS, K::RESIDENT)
 #pragma unroll 1
     for (int64_t i = 0; i < walk.steps; i++) {
       const int64_t offset = walk.offset(i), row = walk.piece.first + offset, g = walk.piece.row + offset;
+      karst_tri_expect(k, s, walk, i);
       k.read(L, s.lower, g, row > 0);
       k.read(C, s.upper, g, row < s.rows - 1);
       karst_tri_enter_row(k, s, g, row, X, A, D, size);

@@ -77,6 +77,8 @@ template <typename T> struct karst_group_worker {
     for (int e = (int)threadIdx.x; e < count; e += (int)blockDim.x) f(e);
     __syncthreads();
   }
+  static __device__ void expect(karst_tri_rows<const T>, int64_t) {}
+  static __device__ void expect(karst_tri_rows<const T>, karst_tri_rows<const T>, int64_t) {}
   __device__ void read(matrix &x, karst_tri_rows<const T> rows, int64_t g, bool there) const
   {
     each(m * m, [&](int e) { x.at[e] = there ? rows.at[g * rows.row + e * rows.element] : 0; });

@@ -30,6 +30,8 @@ template <typename T, int SIZE> struct karst_lane_worker {
 
   template <typename X> static __device__ void take(X &) {}
 
+  static __device__ void expect(karst_tri_rows<const T>, int64_t) {}
+  static __device__ void expect(karst_tri_rows<const T>, karst_tri_rows<const T>, int64_t) {}
   template <typename X> static __device__ void read_entries(X &x, karst_tri_rows<const T> rows, int64_t g, bool there)
   {
     const T *from = rows.at + g * rows.row;

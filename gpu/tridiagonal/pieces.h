@@ -55,6 +55,18 @@ karst_tri_enter_row(const K &k, const karst_tri_systems<T> &s, int64_t g, int64_
   k.add_size(size, D);
 }
 
+/* Asks for the row of a step that is a few steps ahead of step i. */
+template <class K, typename T>
+static __device__ __forceinline__ void karst_tri_expect(const K &k, const karst_tri_systems<T> &s,
+                                                        const karst_tri_walk<K> &walk, int64_t i)
+{
+  enum { AHEAD = 2 };
+  const int64_t g = walk.piece.row + walk.offset(i + AHEAD < walk.steps ? i + AHEAD : walk.steps - 1);
+  k.expect(s.lower, g);
+  k.expect(s.diagonal, s.right, g);
+  k.expect(s.upper, g);
+}
+
 /* Records how step i of a piece went, unless an earlier one has failed. */
 template <class K, typename T>
 static __device__ __forceinline__ void karst_tri_record_step(const K &k, const karst_tri_systems<T> &s,
@@ -88,6 +100,7 @@ __global__ void __launch_bounds__(K::THREADS, K::RESIDENT)
 #pragma unroll 1
     for (int64_t i = 0; i < walk.steps; i++) {
       const int64_t offset = walk.offset(i), row = walk.piece.first + offset, g = walk.piece.row + offset;
+      karst_tri_expect(k, s, walk, i);
       k.read(C, s.upper, g, row < s.rows - 1);
       karst_tri_enter_row(k, s, g, row, X, A, D, size);
       k.zero(newP);
@@ -175,6 +188,7 @@ __global__ void __launch_bounds__(K::THREADS, K::RESIDENT)
 #pragma unroll 1
     for (int64_t i = 0; i < walk.steps; i++) {
       const int64_t offset = walk.offset(i), row = walk.piece.first + offset, g = walk.piece.row + offset;
+      karst_tri_expect(k, s, walk, i);
       k.read(C, s.upper, g, row < s.rows - 1);
       karst_tri_enter_row(k, s, g, row, X, A, D, size);
       const karst_reason reason = k.template solve<false>(D, size, C, none, newX);

@@ -36,10 +36,13 @@ template <typename T> karst_tri_kept<T> take_kept(carver<T> &from, int m, int64_
 template <typename T> void take_solve(karst_tri_plan<T> &plan, carver<T> &from)
 {
   const int m = plan.m, square = m * m;
+  for (int i = 0; i < 4 && plan.converts; i++)
+    plan.arranged[i] = from.take(plan.systems * plan.level[0].rows * (i < 3 ? square : m));
   for (int l = 0; l < plan.levels; l++) {
     karst_tri_level<T> &of = plan.level[l];
     const int64_t pieces = plan.systems * of.cut.pieces;
     if (of.variant->keeps) of.W = take_kept(from, m, pieces, of.cut.length - (of.cut.separated ? 1 : 0));
+    of.outer = from.take(of.ends.blocks * of.ends.outer);
     if (!of.cut.separated) continue;
     of.reduced.lower = take_rows(from, m, pieces, square);
     of.reduced.diagonal = take_rows(from, m, pieces, square);
@@ -76,7 +79,7 @@ template <typename T> void take_factors(karst_tri_plan<T> &plan, carver<T> &from
 template <typename T> bool keeps_copies(const karst_tri_plan<T> &plan)
 {
   const karst_tri_level<T> &last = plan.level[plan.levels - 1];
-  return plan.m <= KARST_TRI_LANES && (last.spread.lanes > 0 || last.ends.per > 0);
+  return plan.m <= KARST_TRI_LANES && last.spread.lanes > 0;
 }
 
 template <typename T> void take_copies(karst_tri_plan<T> &plan, carver<T> &from)
@@ -237,16 +240,34 @@ template <typename T> void begin(const karst_cuda *cuda, const karst_tridiagonal
   cudaMemsetAsync(s.failure, 0xff, sizeof *s.failure, cuda->stream);
 }
 
+/* Has the systems read copies whose blocks are stored one after the other, if the plan is for such. */
+template <typename T> void arrange(const karst_cuda *cuda, const karst_tri_plan<T> &plan, karst_tri_systems<T> &s)
+{
+  karst_tri_rows<const T> *const arrays[] = {&s.lower, &s.diagonal, &s.upper, &s.right};
+  for (int i = 0; i < 4 && plan.converts; i++) {
+    const int entries = i < 3 ? s.m * s.m : s.m;
+    if (!arrays[i]->at) continue;
+    karst_tri_launch_convert(cuda, s.systems * s.rows, entries, false, arrays[i]->at, plan.arranged[i]);
+    *arrays[i] = {plan.arranged[i], 1, entries};
+  }
+}
+
 template <typename T>
 karst_status solve(karst_context *context, karst_tridiagonal *batch, const void *lower, const void *diagonal,
                    const void *upper, const void *right, void *solution)
 {
+  const karst_cuda *cuda = karst_cuda_of(context);
   const karst_tri_plan<T> &plan = plan_in<T>(batch);
   karst_tri_systems<T> s = systems_of<T>(batch, plan, lower, diagonal, upper);
   s.right = karst_tri_const(rows_of<T>(batch, right, plan.m));
   s.solution = rows_of<T>(batch, solution, plan.m);
-  begin(karst_cuda_of(context), batch, s);
-  solve_level(karst_cuda_of(context), plan, 0, s);
+  begin(cuda, batch, s);
+  arrange(cuda, plan, s);
+  if (plan.converts) s.solution = {plan.arranged[3], 1, plan.m};
+  solve_level(cuda, plan, 0, s);
+  if (plan.converts)
+    karst_tri_launch_convert(cuda, s.systems * s.rows, plan.m, true, karst_tri_const(s.solution).at,
+                             static_cast<T *>(solution));
   return karst_cuda_status(context, cudaPeekAtLastError(), "solving tridiagonal systems");
 }
 
@@ -280,6 +301,7 @@ karst_status factor(karst_context *context, karst_tridiagonal *batch, const void
   }
   if (keeps_copies(plan)) return keep_copies(context, batch, plan, lower, diagonal, upper);
   karst_tri_systems<T> s = systems_of<T>(batch, plan, lower, diagonal, upper);
+  arrange(karst_cuda_of(context), plan, s);
   s.right = s.diagonal; /* read, and not used */
   begin(karst_cuda_of(context), batch, s);
   factor_level(karst_cuda_of(context), plan, 0, s);
@@ -348,43 +370,18 @@ karst_status outcome(karst_context *context, karst_tridiagonal *batch, karst_rea
   return status;
 }
 
-/* Transposes entries by rows to rows by entries, or back, by tiles in shared memory. */
-enum { TILE = 32, TILE_THREADS = 256 };
-template <typename T>
-__global__ void __launch_bounds__(TILE_THREADS)
-    transpose(int64_t height, int64_t width, const T *from, T *to) /* from: [height][width] */
-{
-  __shared__ T tile[TILE][TILE + 1];
-  const int64_t across = (width + TILE - 1) / TILE, down = (height + TILE - 1) / TILE;
-  const int x = (int)threadIdx.x % TILE, y = (int)threadIdx.x / TILE;
-  for (int64_t t = blockIdx.x; t < across * down; t += gridDim.x) {
-    const int64_t left = t % across * TILE, top = t / across * TILE;
-    for (int k = y; k < TILE; k += TILE_THREADS / TILE)
-      if (top + k < height && left + x < width) tile[k][x] = from[(top + k) * width + left + x];
-    __syncthreads();
-    for (int k = y; k < TILE; k += TILE_THREADS / TILE)
-      if (left + k < width && top + x < height) to[(left + k) * height + top + x] = tile[x][k];
-    __syncthreads();
-  }
-}
-
-template <typename T>
-void convert_from(karst_context *context, int64_t rows, int entries, bool to_entries, const void *from, void *to)
-{
-  const karst_cuda *cuda = karst_cuda_of(context);
-  const int64_t height = to_entries ? rows : entries, width = to_entries ? entries : rows;
-  const int64_t tiles = ((height + TILE - 1) / TILE) * ((width + TILE - 1) / TILE);
-  karst_tri_launch(cuda, transpose<T>, (unsigned)(tiles < INT32_MAX ? tiles : INT32_MAX), TILE_THREADS, 0, height,
-                   width, static_cast<const T *>(from), static_cast<T *>(to));
-}
-
 void convert(karst_context *context, const karst_tridiagonal *batch, int entries, karst_tridiagonal_layout from_layout,
              const void *from, void *to)
 {
   const int64_t rows = batch->shape.systems * batch->shape.rows;
   const bool to_entries = from_layout == KARST_TRIDIAGONAL_AOS;
-  batch->shape.single ? convert_from<float>(context, rows, entries, to_entries, from, to)
-                      : convert_from<double>(context, rows, entries, to_entries, from, to);
+  const karst_cuda *cuda = karst_cuda_of(context);
+  if (batch->shape.single)
+    karst_tri_launch_convert(cuda, rows, entries, to_entries, static_cast<const float *>(from),
+                             static_cast<float *>(to));
+  else
+    karst_tri_launch_convert(cuda, rows, entries, to_entries, static_cast<const double *>(from),
+                             static_cast<double *>(to));
 }
 
 } // namespace

@@ -45,7 +45,7 @@ template <typename T, int SIZE, int WHOLES = 3> struct karst_team_worker {
   };
   static constexpr int m = M, LANES = M + 1, TEAMS = 32 / LANES, WARPS = 4;
   static constexpr int THREADS = 32 * WARPS, WORKERS = TEAMS * WARPS;
-  static constexpr int RESIDENT = 2;
+  static constexpr int RESIDENT = M == 4 ? 3 : 2;
   static constexpr bool UNIFORM = true;
   /* Shared memory is read and written in units of 16 bytes. Columns are an odd number of units apart, as places are, so
    * that those of several lanes are in different banks. The teams of a warp share memory for the second attempt. */
@@ -84,6 +84,23 @@ template <typename T, int SIZE, int WHOLES = 3> struct karst_team_worker {
   static __device__ void take(matrix &) {}
   static __device__ void take(augmented &) {}
   __device__ void take(whole &a) { a.at = place + OWN + wholes++ * BLOCK; }
+
+  /* Has the level 2 cache fetch a block and a vector, or the block alone, that are read a few rows later. There are no
+   * registers left for that where blocks are large. */
+  __device__ __forceinline__ void expect(karst_tri_rows<const T> rows, karst_tri_rows<const T> vectors, int64_t g) const
+  {
+    constexpr int SECTOR = 32 / sizeof(T);
+    const karst_tri_rows<const T> &of = lane < M ? rows : vectors;
+    const int64_t each = of.element;
+    const T *const from = of.at + g * of.row + (lane < M ? lane : 0) * M * each;
+#pragma unroll
+    for (int r = 0; r < M && M <= 6; r++)
+      if (each != 1 || r % SECTOR == 0) asm volatile("prefetch.global.L2 [%0];" ::"l"(from + r * each));
+  }
+  __device__ __forceinline__ void expect(karst_tri_rows<const T> rows, int64_t g) const
+  {
+    if (lane < M) expect(rows, rows, g);
+  }
 
   __device__ void read(matrix &x, karst_tri_rows<const T> rows, int64_t g, bool there) const
   {

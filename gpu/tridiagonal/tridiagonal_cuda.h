@@ -116,11 +116,13 @@ struct karst_tri_spread {
 /* Threads of a thread block in lanes.h at most: as many as have registers for blocks of size m. */
 constexpr int karst_tri_lane_threads(int m) { return m == 1 ? 768 : 256; }
 
-/* How pieces are solved from both ends (ends.h): pieces of a thread block and of a multiprocessor at a time, and bytes of
- * shared memory of a thread block. */
+/* How pieces are solved from both ends (ends.h). */
 struct karst_tri_ends_plan {
-  int per, together;
-  int64_t shared;
+  int per;        /* pieces of a thread block at a time; 0 for other variants */
+  int blocks;     /* thread blocks at most */
+  int inner;      /* rows of a piece that are kept in shared memory */
+  int64_t shared; /* bytes of a thread block */
+  int64_t outer;  /* scalars of global memory of a thread block, for its other rows */
 };
 
 template <typename T> struct karst_tri_variant;
@@ -131,7 +133,8 @@ template <typename T> struct karst_tri_level {
   karst_tri_cut cut;
   const karst_tri_variant<T> *variant; /* what solves the pieces (choose.h) */
   karst_tri_spread spread;             /* of lanes.h; lanes is 0 for other variants */
-  karst_tri_ends_plan ends;            /* of ends.h; per is 0 for other variants */
+  karst_tri_ends_plan ends;            /* of ends.h */
+  T *outer;                            /* [blocks][outer] of ends.h */
   karst_tri_kept<T> W;                 /* of a sweep over the pieces; NULL without one */
   karst_tri_factors<T> factors;
   T *y;                           /* [systems rows m] the solution of interiors; NULL without separators */
@@ -144,7 +147,6 @@ enum {
   KARST_TRI_LEVELS = 24,
   KARST_TRI_LANES = 3,    /* the largest m of lanes */
   KARST_TRI_TEAMS = 8,    /* and of teams */
-  KARST_TRI_ENDS = 2,     /* the smallest m of ends.h */
   KARST_TRI_LANE_ROWS = 8 /* of a lane in lanes.h */
 };
 
@@ -159,10 +161,13 @@ template <typename T> struct karst_tri_plan {
   unsigned long long *failure; /* [2] of the last solve, and of the kept factors */
   T *kept[3], *trial; /* copies of a, b and c instead of factors, if lanes solve the systems, and a vector; plan.cu */
   bool has_factors;   /* memory of factors was taken */
+  bool converts;      /* the batch has structures of arrays, and is solved as arrays of structures: */
+  T *arranged[4];     /* a, b, c and f of these */
   T *memory[2];       /* of solve and of factors */
 };
 
-/* Launches. The last one copies entries scalars a row from rows of separators to rows of their own, or back. */
+/* Launches. separators copies entries scalars a row from rows of separators to rows of their own, or back. convert
+ * transposes [entries][rows] to [rows][entries], or back if to_entries. */
 #define KARST_TRI_LAUNCHES(T)                                                                                          \
   void karst_tri_launch_reduce(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                       \
                                const karst_tri_systems<T> &s);                                                         \
@@ -181,7 +186,9 @@ template <typename T> struct karst_tri_plan {
   void karst_tri_launch_condense(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level,                     \
                                  karst_tri_rows<const T> right);                                                       \
   void karst_tri_launch_separators(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int level, int entries,      \
-                                   karst_tri_rows<const T> from, karst_tri_rows<T> to, bool back);
+                                   karst_tri_rows<const T> from, karst_tri_rows<T> to, bool back);                     \
+  void karst_tri_launch_convert(const karst_cuda *cuda, int64_t rows, int entries, bool to_entries, const T *from,     \
+                                T *to);
 KARST_TRI_LAUNCHES(float)
 KARST_TRI_LAUNCHES(double)
 #undef KARST_TRI_LAUNCHES

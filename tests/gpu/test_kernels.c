@@ -145,6 +145,7 @@ static const struct systems all[] = {
     {"tridiagonal", "batch:3x37", 1, 9, 1, "pcr"},
     {"tridiagonal", "batch:3x37", 1, 9, 1, "hybrid"},
     {"tridiagonal", "batch:2x131", 1, 9, 1, "split"},
+    {"tridiagonal", "batch:1x600", 7, 8, 1, "thomas"},
     {"tridiagonal", "batch:2x5", 17, 17, 1, "thomas"},
 };
 

@@ -42,6 +42,11 @@ static void test(karst_context *context)
   solve(context, (karst_tridiagonal_shape){200, 800, 3, 0, KARST_TRIDIAGONAL_AOS, KARST_TRIDIAGONAL_AUTO});
   solve(context, (karst_tridiagonal_shape){7, 330, 3, 0, KARST_TRIDIAGONAL_SOA, KARST_TRIDIAGONAL_AUTO});
   solve(context, (karst_tridiagonal_shape){3, 2100, 3, 1, KARST_TRIDIAGONAL_AOS, KARST_TRIDIAGONAL_AUTO});
+  /* The rows of one are kept partly in its shared memory, those of several hardly. */
+  solve(context, (karst_tridiagonal_shape){3, 1001, 4, 0, KARST_TRIDIAGONAL_AOS, KARST_TRIDIAGONAL_THOMAS});
+  solve(context, (karst_tridiagonal_shape){2, 500, 8, 0, KARST_TRIDIAGONAL_SOA, KARST_TRIDIAGONAL_THOMAS});
+  solve(context, (karst_tridiagonal_shape){2000, 90, 5, 0, KARST_TRIDIAGONAL_AOS, KARST_TRIDIAGONAL_AUTO});
+  solve(context, (karst_tridiagonal_shape){2000, 63, 7, 1, KARST_TRIDIAGONAL_AOS, KARST_TRIDIAGONAL_AUTO});
 }
 
 int main(void)
