@@ -232,7 +232,7 @@ EACH void face_flux(const struct task *t, const struct block *b, int axis, int64
 /* One of the three sweeps adds what flows out of cells along the axis. It is called for strips of cells, whose number
  * is coordinate axis of at, so that the face between two of them is computed once. Strips along x are short, because
  * neighbouring threads of a GPU had better read neighbouring cells. */
-EACH int strip(int axis) { return axis == 0 ? 4 : 8; }
+EACH int strip(int axis) { return axis == 0 ? 2 : 16; }
 KERNEL(sweep)
 {
   const int axis = t->axis, number = along(at, axis), n = along(b->n, axis), begin = strip(axis) * number;

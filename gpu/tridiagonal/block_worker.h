@@ -13,7 +13,7 @@
  *
  *     take(x)                        prepares x once, before anything else
  *     read(x, rows, g), write        matrices of block row g
- *     read(x, rows, vectors, g)      the augmented one
+ *     read(x, rows, vectors, g)      the augmented one; there: else it is the identity, which is not singular
  *     zero, identity(x, value)       the matrix part; a vector becomes zero
  *     subtract(z, a, x)              z -= a x
  *     add_size(size, x)              size += |x|, without the vector

@@ -80,8 +80,8 @@ template <typename T> karst_tri_spread spread_lanes(const karst_tri_request &req
   return {(int)lanes, (int)(WARP / lanes), warps * WARP, warps * WARP};
 }
 
-/* The rows of a piece that a thread block keeps in shared memory. If most are kept elsewhere, a quarter of the memory is
- * left to the cache of the multiprocessor, through which they are read. */
+/* The rows of a piece that a thread block keeps in shared memory. If most are kept elsewhere, a quarter of the memory
+ * is left to the cache of the multiprocessor, through which they are read. */
 int64_t rows_inside(const karst_tri_request &request, int64_t blocks, int64_t rows, int64_t own, int64_t of_row)
 {
   const auto room = [&](int64_t of_all) {
@@ -94,8 +94,8 @@ int64_t rows_inside(const karst_tri_request &request, int64_t blocks, int64_t ro
   return 2 * most >= rows ? most : room(request.shared_of_all / 4 * 3);
 }
 
-/* How teams share pieces from both ends. Each multiprocessor takes as many thread blocks as it has registers for, but no
- * more than it gets pieces for, and they share its shared memory. */
+/* How teams share pieces from both ends. Each multiprocessor takes as many thread blocks as it has registers for, but
+ * no more than it gets pieces for, and they share its shared memory. */
 template <typename T> karst_tri_ends_plan spread_ends(const karst_tri_request &request, int64_t pieces, int64_t rows)
 {
   karst_tri_ends_plan plan = {};

@@ -60,7 +60,8 @@ static __device__ __forceinline__ karst_tri_item karst_tri_item_of(int64_t item,
 }
 
 /* Whether a worker leaves out the item that it was given, because it is another one's. A warp of workers that need one
- * another leaves it out only as a whole. */
+ * another leaves it out only as a whole: then those whose item is not live read nothing that its owner may be writing.
+ * */
 template <class K> static __device__ __forceinline__ bool karst_tri_rests(bool live)
 {
   return K::UNIFORM ? !__any_sync(~0u, live) : !live;
@@ -96,10 +97,10 @@ static __device__ void karst_tri_divide(const K &k, karst_tri_desk<K> &d, const 
     const karst_tri_item item = karst_tri_item_of(base + k.local(), count, systems);
     if (karst_tri_rests<K>(item.live)) continue;
     const int64_t row = distance * (2 * item.i + 1) - 1, to = item.system * s.rows + row;
-    k.read(d.D, karst_tri_const(at.B), karst_tri_const(at.F), to);
-    k.read(d.size, karst_tri_const(at.size), to, true);
-    k.read(d.P, karst_tri_const(at.A), to, true);
-    k.read(d.C, karst_tri_const(at.C), to, true);
+    k.read(d.D, karst_tri_const(at.B), karst_tri_const(at.F), to, item.live);
+    k.read(d.size, karst_tri_const(at.size), to, item.live);
+    k.read(d.P, karst_tri_const(at.A), to, item.live);
+    k.read(d.C, karst_tri_const(at.C), to, item.live);
     const karst_reason reason = k.template solve<true>(d.D, d.size, d.C, d.P, d.X);
     if (reason != KARST_SOUND && item.live && k.first()) karst_tri_record(s, first + item.system, row, step, reason);
     k.write_matrix(d.P, at.A, to, item.live);
@@ -120,9 +121,9 @@ static __device__ void karst_tri_eliminate_neighbours(const K &k, karst_tri_desk
     const int64_t row = 2 * distance * (item.i + 1) - 1, to = item.system * s.rows + row, before = to - distance;
     const bool there = row + distance < s.rows;
     const int64_t after = there ? to + distance : to;
-    k.read(d.D, karst_tri_const(at.B), karst_tri_const(at.F), to);
-    k.read(d.size, karst_tri_const(at.size), to, true);
-    k.read(d.A, karst_tri_const(at.A), to, true);
+    k.read(d.D, karst_tri_const(at.B), karst_tri_const(at.F), to, item.live);
+    k.read(d.size, karst_tri_const(at.size), to, item.live);
+    k.read(d.A, karst_tri_const(at.A), to, item.live);
     k.read(d.X, karst_tri_const(at.C), karst_tri_const(at.F), before);
     k.subtract(d.D, d.A, d.X);
     k.add_size(d.size, d.D);
@@ -130,8 +131,8 @@ static __device__ void karst_tri_eliminate_neighbours(const K &k, karst_tri_desk
     k.zero(d.P);
     k.subtract(d.P, d.A, d.C);
     k.write_matrix(d.P, at.A, to, item.live);
-    k.read(d.A, karst_tri_const(at.C), to, there);
-    k.read(d.X, karst_tri_const(at.A), karst_tri_const(at.F), after);
+    k.read(d.A, karst_tri_const(at.C), to, there && item.live);
+    k.read(d.X, karst_tri_const(at.A), karst_tri_const(at.F), after, there);
     k.subtract(d.D, d.A, d.X);
     k.add_size(d.size, d.D);
     k.read(d.C, karst_tri_const(at.C), after, there);
@@ -156,7 +157,7 @@ static __device__ void karst_tri_substitute(const K &k, karst_tri_desk<K> &d, co
     const int64_t row = distance * (2 * item.i + 1) - 1, to = item.system * s.rows + row;
     const bool before = row >= distance, after = row + distance < s.rows;
     k.zero(d.D), k.zero(d.X), k.zero(d.Y);
-    k.read_vector(d.D, karst_tri_const(at.F), to);
+    if (item.live) k.read_vector(d.D, karst_tri_const(at.F), to);
     if (before) k.read_vector(d.X, karst_tri_const(at.F), to - distance);
     if (after) k.read_vector(d.Y, karst_tri_const(at.F), to + distance);
     k.read(d.A, karst_tri_const(at.A), to, before);

@@ -9,13 +9,13 @@
  *     warp 0      row 0      row 1      row 2  ...     middle row     u of the rows before it, upward
  *     warp 1      row n-1    row n-2    ...            nothing        u of the rows after it, downward
  *
- * Rows around the middle, which are kept last and read first, are kept in shared memory, as many as have room there. The
- * others are kept in global memory, of which the level 2 cache holds a part. So as many thread blocks are resident as
- * there are registers for, whatever the length of the systems.
+ * Rows around the middle, which are kept last and read first, are kept in shared memory, as many as have room there.
+ * The others are kept in global memory, of which the level 2 cache holds a part. So as many thread blocks are resident
+ * as there are registers for, whatever the length of the systems.
  *
- * While a row is eliminated, the next one is copied to shared memory, where lanes find the columns of its blocks. On the
- * way back the numbers of the next few rows are on their way to registers. The systems may be interiors of pieces whose
- * separators are known. */
+ * While a row is eliminated, the next one is copied to shared memory, where lanes find the columns of its blocks. On
+ * the way back the numbers of the next few rows are on their way to registers. The systems may be interiors of pieces
+ * whose separators are known. */
 #ifndef KARST_GPU_TRIDIAGONAL_ENDS_H
 #define KARST_GPU_TRIDIAGONAL_ENDS_H
 
@@ -32,8 +32,8 @@ template <typename T, int M> struct karst_tri_ends_shape {
   static constexpr int WIDTH = M + 1, MOST = 32 / WIDTH; /* lanes of a system, systems of a warp */
   static constexpr int KEPT = M;
   static constexpr int BACK = M == 4 ? 4 : 2; /* rows that are on their way on the way back */
-  /* A row of a team in shared memory: the block towards the eliminated rows, b, the block towards the others, and f. Their
-   * columns are at multiples of 16 bytes, and the rows of neighbouring teams in different banks. */
+  /* A row of a team in shared memory: the block towards the eliminated rows, b, the block towards the others, and f.
+   * Their columns are at multiples of 16 bytes, and the rows of neighbouring teams in different banks. */
   static constexpr int COLUMN = (M + K::UNIT - 1) / K::UNIT * K::UNIT, BLOCK = M * COLUMN;
   static constexpr int NEAR = 0, DIAGONAL = BLOCK, FAR = 2 * BLOCK, RIGHT = 3 * BLOCK;
   static constexpr int ROW = ((RIGHT + COLUMN) / K::UNIT | 1) * K::UNIT;
@@ -239,7 +239,8 @@ template <typename T, int M, bool AOS> struct karst_tri_end {
   }
 };
 
-/* outer: [thread blocks][plan.outer]. The least number of thread blocks, 1, keeps the compiler from saving registers. */
+/* outer: [thread blocks][plan.outer]. The least number of thread blocks, 1, keeps the compiler from saving
+ * registers. */
 template <typename T, int M, bool AOS>
 __global__ void __launch_bounds__(KARST_TRI_ENDS_THREADS, 1)
     karst_tri_from_ends(karst_tri_systems<T> s, karst_tri_cut cut, karst_tri_ends_plan plan, T *outer, int64_t groups)

@@ -83,7 +83,8 @@ template <typename T> struct karst_group_worker {
   {
     each(m * m, [&](int e) { x.at[e] = there ? rows.at[g * rows.row + e * rows.element] : 0; });
   }
-  __device__ void read(augmented &x, karst_tri_rows<const T> rows, karst_tri_rows<const T> vectors, int64_t g) const
+  __device__ void read(augmented &x, karst_tri_rows<const T> rows, karst_tri_rows<const T> vectors, int64_t g,
+                       bool = true) const
   {
     each(m * m + m, [&](int e) {
       x.at[e] = e < m * m ? rows.at[g * rows.row + e * rows.element]
@@ -165,7 +166,7 @@ template <typename T> struct karst_group_worker {
     each(m * m, [&](int e) {
       a[e] = same[e] = (double)d.at[e];
       sizes[e] = (double)size.at[e];
-      before[e] = p.at[e];
+      if (SPIKE) before[e] = p.at[e];
     });
     karst_block_of_batch block(m, a, same, sizes, sizeof(T) == sizeof(float), karst_tri_shared);
     karst_reason reason = karst_cuda_invert(block);

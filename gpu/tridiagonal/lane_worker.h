@@ -42,7 +42,8 @@ template <typename T, int SIZE> struct karst_lane_worker {
   {
     read_entries(x, rows, g, there);
   }
-  static __device__ void read(augmented &x, karst_tri_rows<const T> rows, karst_tri_rows<const T> vectors, int64_t g)
+  static __device__ void read(augmented &x, karst_tri_rows<const T> rows, karst_tri_rows<const T> vectors, int64_t g,
+                              bool = true)
   {
     read_entries(x, rows, g, true);
     const T *from = vectors.at + g * vectors.row;
@@ -130,7 +131,7 @@ template <typename T, int SIZE> struct karst_lane_worker {
   static __device__ karst_reason solve(const augmented &d, const matrix &size, const matrix &c, matrix &p, augmented &x)
   {
     constexpr int COLUMNS = SPIKE ? 2 * M + 1 : M + 1;
-    constexpr T SMALL = sizeof(T) == sizeof(float) ? (T)0x1p-5 : (T)0x1p-10, LARGE = 8;
+    constexpr T SMALL = sizeof(T) == sizeof(float) ? (T)0x1p-5 : (T)0x1p-10, LARGE = 4;
     if (M == 1) return divide<SPIKE>(d, size, c, p, x);
     T a[M][M], y[M][COLUMNS];
     bool sound = true;

@@ -2,10 +2,10 @@
  * registers. After Laszlo, Giles and Appleyard, Manycore algorithms for batch scalar and block tridiagonal solvers, ACM
  * TOMS 42, 2016, who do so for scalars.
  *
- * A lane takes a piece of R consecutive rows, the last of a system perhaps fewer. All rows of a warp are first copied to
- * shared memory (lane_tile.h), where W, P and F of a row take the place of its c, a and f (tridiagonal_cuda.h). The last
- * row of each piece is a separator; the separators of a system are solved by PCR, each lane with its own in registers.
- * Then each lane finds the unknowns of its interior.
+ * A lane takes a piece of R consecutive rows, the last of a system perhaps fewer. All rows of a warp are first copied
+ * to shared memory (lane_tile.h), where W, P and F of a row take the place of its c, a and f (tridiagonal_cuda.h). The
+ * last row of each piece is a separator; the separators of a system are solved by PCR, each lane with its own in
+ * registers. Then each lane finds the unknowns of its interior.
  *
  *     copy    a  b  c  f   of R rows                                       | all lanes of a warp, coalesced
  *     down    W  P  F      of R - 1 rows, and H Q G of the first, for the

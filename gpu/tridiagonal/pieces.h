@@ -1,5 +1,5 @@
-/* pieces.h - the elimination of pieces of systems, row after row (tridiagonal_cuda.h), for each kind of worker. A worker
- * takes a piece.
+/* pieces.h - the elimination of pieces of systems, row after row (tridiagonal_cuda.h), for each kind of worker. A
+ * worker takes a piece.
  *
  * Workers of one warp take the same number of steps. A shorter piece begins with steps that leave its numbers as they
  * are. */
@@ -165,8 +165,8 @@ __global__ void __launch_bounds__(K::THREADS, K::RESIDENT)
   }
 }
 
-/* Solves pieces, or the interiors of pieces whose separators have their solution, by Thomas's algorithm. W: kept for the
- * way back. F is kept in the solution. */
+/* Solves pieces, or the interiors of pieces whose separators have their solution, by Thomas's algorithm. W: kept for
+ * the way back. F is kept in the solution. */
 template <class K, typename T = typename K::number>
 __global__ void __launch_bounds__(K::THREADS, K::RESIDENT)
     karst_tri_sweep(karst_tri_systems<T> s, karst_tri_cut cut, karst_tri_kept<T> W, T *scratch)

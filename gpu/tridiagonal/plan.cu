@@ -1,5 +1,5 @@
-/* plan.cu - the plan of a batch: memory, and the order of the launches of solve, factor and solve_factored; the table of
- * the kernels. */
+/* plan.cu - the plan of a batch: memory, and the order of the launches of solve, factor and solve_factored; the table
+ * of the kernels. */
 #include "gpu/tridiagonal/choose.h"
 #include "gpu/tridiagonal/workers.h"
 

@@ -115,12 +115,13 @@ template <typename T, int SIZE, int WHOLES = 3> struct karst_team_worker {
     read(x, rows, g, there);
     spread(a, x);
   }
-  __device__ void read(augmented &x, karst_tri_rows<const T> rows, karst_tri_rows<const T> vectors, int64_t g) const
+  __device__ void read(augmented &x, karst_tri_rows<const T> rows, karst_tri_rows<const T> vectors, int64_t g,
+                       bool there = true) const
   {
     const T *from = lane < M ? rows.at + g * rows.row + lane * M * rows.element : vectors.at + g * vectors.row;
     const int64_t step = lane < M ? rows.element : vectors.element;
 #pragma unroll
-    for (int r = 0; r < M; r++) x.at[r] = from[r * step];
+    for (int r = 0; r < M; r++) x.at[r] = there ? from[r * step] : r == lane;
   }
   template <typename X> __device__ void write_matrix(const X &x, karst_tri_rows<T> rows, int64_t g, bool live) const
   {

@@ -1,8 +1,8 @@
 /* tridiagonal_cuda.h - what the kernels of batches of block-tridiagonal systems share: systems in device memory, their
  * cut into pieces, and the plan of a batch.
  *
- * Long systems are split after Wang, A parallel method for tridiagonal equations, ACM TOMS 7, 1981. A system is cut into
- * pieces of consecutive rows. The last row l of a piece is a separator; the rows before it are its interior, which
+ * Long systems are split after Wang, A parallel method for tridiagonal equations, ACM TOMS 7, 1981. A system is cut
+ * into pieces of consecutive rows. The last row l of a piece is a separator; the rows before it are its interior, which
  * couples to its own separator and to that of the piece before, at p. Elimination of an interior row after row gives
  *
  *     u_k = F_k - W_k u_(k+1) - P_k u_p,     and for its first row     u_first = G - H u_l - Q u_p
@@ -96,9 +96,9 @@ template <typename T> struct karst_tri_factors {
   karst_tri_kept<T> L, D, W; /* factors.h */
 };
 
-/* How a thread block holds its systems for cyclic reduction (cyclic.h): [per systems][rows] records of CR, each A, B, C,
- * F and the size of B, unless PCR takes all rows; then twice [per systems][parallel rows] records of PCR, each A, C and
- * F. */
+/* How a thread block holds its systems for cyclic reduction (cyclic.h): [per systems][rows] records of CR, each A, B,
+ * C, F and the size of B, unless PCR takes all rows; then twice [per systems][parallel rows] records of PCR, each A, C
+ * and F. */
 struct karst_tri_layout {
   int64_t per;             /* systems of a thread block */
   int64_t left;            /* CR ends when so many rows or fewer are left of each */

@@ -4,8 +4,9 @@
 #include "tests/support/tridiagonal.h"
 
 /* In rounding errors. An equation has 3 m products, and each step of cyclic reduction adds errors to those of the last.
- * The largest of 6000 batches were 1.6 for m = 1, 3.8 for 8 and 5.7 for 17, all of the cyclic reductions. */
-static double bound(int m) { return m + 8.0; }
+ * The largest of 6000 batches were 1.6 for m = 1, 3.8 for 8 and 5.7 for 17, all of the cyclic reductions. A GPU exchanges
+ * rows of blocks of up to 8 only if a multiplier is larger than 4, so that its errors may be several times as large. */
+static double bound(int m) { return 2.0 * m + 16; }
 
 static double solve_one(karst_context *context, karst_tridiagonal_shape shape)
 {
