@@ -75,10 +75,6 @@ template <typename T, int SIZE, int WHOLES = 3> struct karst_team_worker {
     return t / LANES < TEAMS ? (int)threadIdx.x / 32 * TEAMS + t / LANES : 1 << 30;
   }
   static __device__ int locals() { return (int)blockDim.x / 32 * TEAMS; }
-  static __device__ int64_t index()
-  {
-    return local() < locals() ? (int64_t)blockIdx.x * locals() + local() : (int64_t)1 << 62;
-  }
   __device__ bool first() const { return lane == 0; }
 
   static __device__ void take(matrix &) {}
@@ -213,13 +209,12 @@ template <typename T, int SIZE, int WHOLES = 3> struct karst_team_worker {
       __syncwarp();
       load(u, place + k * COLUMN);
       if (pair) load(v, place + (k + 1) * COLUMN);
-      const T determinant = pair ? u[k] * v[k + 1] - u[k + 1] * v[k] : u[k];
-      const T first = karst_tri_reciprocal(u[k]), second = pair ? karst_tri_reciprocal(determinant) : 0;
+      const pivots of_pair(k, u, v);
       if (k == 0) of.measure();
-      if (k + 2 < M) eliminate(k, u, v, first, second, a);
-      eliminate(k, u, v, first, second, y);
-      if (SPIKE) eliminate(k, u, v, first, second, q);
-      of.look(k, determinant, u, v, a);
+      if (k + 2 < M) eliminate(k, u, v, of_pair, a);
+      eliminate(k, u, v, of_pair, y);
+      if (SPIKE) eliminate(k, u, v, of_pair, q);
+      of.look(k, of_pair, u, v, a);
     }
     const unsigned refused = __ballot_sync(~0u, of.refuses());
     karst_reason reason = KARST_SOUND;
@@ -260,14 +255,38 @@ private:
     N at[16 / sizeof(N)];
   };
 
-  /* Eliminates unknowns k and k + 1 from a column. first: 1 / u_k. second: 1 over the determinant. */
-  static __device__ __forceinline__ void eliminate(int k, const T (&u)[M], const T (&v)[M], T first, T second,
-                                                   T (&x)[M])
+  /* The pivots of unknowns k and k + 1. u_k and u_(k+1) are multiplied by a power of two, scale, that brings the larger
+   * one to between 1 and 2: so products with them overflow or vanish no sooner than the numbers that they multiply. */
+  struct pivots {
+    T scale, u[2], determinant, first, second; /* of u scaled; 1 / u_k unscaled, and 1 / determinant */
+
+    __device__ __forceinline__ pivots(int k, const T (&column)[M], const T (&next)[M])
+        : scale(1), u{column[k], 0}, determinant(column[k]), first(karst_tri_reciprocal(column[k])), second(0)
+    {
+      if (k + 1 == M) return;
+      scale = inverse_power(fmax(fabs(column[k]), fabs(column[k + 1])));
+      u[0] = scale * column[k], u[1] = scale * column[k + 1];
+      determinant = u[0] * next[k + 1] - u[1] * next[k];
+      second = karst_tri_reciprocal(determinant);
+    }
+    /* 2^-e for x in 2^e to 2^(e + 1). */
+    static __device__ __forceinline__ double inverse_power(double x)
+    {
+      return __hiloint2double(0x7fe00000 - (__double2hiint(x) & 0x7ff00000), 0);
+    }
+    static __device__ __forceinline__ float inverse_power(float x)
+    {
+      return __int_as_float(0x7f000000 - (__float_as_int(x) & 0x7f800000));
+    }
+  };
+
+  /* Eliminates unknowns k and k + 1 from a column. */
+  static __device__ __forceinline__ void eliminate(int k, const T (&u)[M], const T (&v)[M], const pivots &of, T (&x)[M])
   {
     const bool pair = k + 1 < M;
     const int l = pair ? k + 1 : k;
-    const T t = pair ? (u[k] * x[l] - u[l] * x[k]) * second : 0;
-    const T s = (pair ? x[k] - v[k] * t : x[k]) * first;
+    const T t = pair ? (of.u[0] * x[l] - of.u[1] * x[k]) * of.second : 0;
+    const T s = (pair ? x[k] - v[k] * t : x[k]) * of.first;
 #pragma unroll
     for (int r = 0; r < M; r++)
       if (r != k && r != l) {
@@ -281,7 +300,7 @@ private:
   /* Whether the elimination of a block can be trusted. Let c_j be the largest size in column j, and e_r the largest one
    * in row r after the columns are divided by c: no size in row r and column j is larger than e_r c_j. A block is
    * refused unless
-   *     - all sizes are finite, and determinants are within the range of the reciprocal,
+   *     - all sizes are finite, and determinants and u_k are within the range of the reciprocal,
    *     - each determinant is larger than 2^9 rounding errors of e_k c_k e_(k+1) c_(k+1): at least four times
    *       karst_tri_rounding, so that solve_again decides of all that may be singular,
    *     - v_k / u_k is at most 4 c_(k+1) / c_k, and s and t of a column j of B that is not eliminated yet are at most
@@ -296,10 +315,11 @@ private:
     const karst_team_worker &team;
     int *sizes, *columns;                      /* [M][INTEGERS]: sizes over c of their column; [M]: c */
     int of_columns[M], column, partner, limit; /* c; that of this lane and of the first one of its pair */
-    int determinant, between, grown[M];        /* of this lane's pair; s and t of this lane's column */
+    int pivot, determinant, scale, between;    /* of this lane's pair: u_k, the scaled determinant and its scale */
+    int grown[M];                              /* s and t of this lane's column */
 
     __device__ __forceinline__ explicit judge(const karst_team_worker &worker)
-        : team(worker), determinant(INT_MIN), between(INT_MIN)
+        : team(worker), pivot(INT_MIN), determinant(INT_MIN), scale(0), between(INT_MIN)
     {
       sizes = reinterpret_cast<int *>(team.place + BLOCK);
       columns = sizes + M * INTEGERS;
@@ -346,9 +366,10 @@ private:
       if (k + 1 < M) limit += (c.second >> 2) + (row[1] >> 2);
     }
     /* Takes what it needs of the elimination of unknowns k and k + 1. x: this lane's column of B after it. */
-    __device__ __forceinline__ void look(int k, T d, const T (&u)[M], const T (&v)[M], const T (&x)[M])
+    __device__ __forceinline__ void look(int k, const pivots &of, const T (&u)[M], const T (&v)[M], const T (&x)[M])
     {
-      if (team.lane / 2 == k / 2) determinant = logarithm(d);
+      if (team.lane / 2 == k / 2)
+        pivot = logarithm(u[k]), determinant = logarithm(of.determinant), scale = logarithm(of.scale);
       grown[k] = logarithm(x[k]);
       if (k + 1 == M) return;
       if (team.lane == k + 1) between = (logarithm(v[k]) >> 1) - (logarithm(u[k]) >> 1);
@@ -359,8 +380,8 @@ private:
       int largest = INT_MIN;
 #pragma unroll
       for (int k = 0; k + 2 < M; k++) largest = max(largest, team.lane > (k | 1) ? grown[k] + of_columns[k] : INT_MIN);
-      const bool stands = (column <= RANGE << DIGITS) & (determinant >= -(RANGE << DIGITS)) &
-                          (determinant <= RANGE << DIGITS) & (determinant >> 2 > limit);
+      const bool stands = (column <= RANGE << DIGITS) & (min(pivot, determinant) >= -(RANGE << DIGITS)) &
+                          (max(pivot, determinant) <= RANGE << DIGITS) & ((determinant >> 2) - (scale >> 2) > limit);
       const bool grows = (largest > column + GROWTH) | (between > ((column - partner) >> 1) + GROWTH / 2);
       return (team.lane < M) & (!stands | grows);
     }

@@ -116,10 +116,14 @@ static void test(karst_context *context)
 {
   if (!tridiagonal_is_available(context, "arrays")) return;
   for (int single = 0; single < 2; single++) {
-    const karst_tridiagonal_shape shape = {7, 19, 3, single, (karst_tridiagonal_layout)single, KARST_TRIDIAGONAL_AUTO};
-    place(context, &shape);
-    place_sides(context, &shape);
     static const int sizes[] = {1, 2, 3, 5, 8, 17};
+    for (int i = 2; i < 5; i++)
+      for (int layout = 0; layout < 2; layout++) {
+        const karst_tridiagonal_shape shape = {
+            7, 40, sizes[i], single, (karst_tridiagonal_layout)layout, KARST_TRIDIAGONAL_AUTO};
+        place(context, &shape);
+        place_sides(context, &shape);
+      }
     for (int i = 0; i < 6; i++) {
       const karst_tridiagonal_shape converted = {.systems = 11, .rows = 101, .block_size = sizes[i], .single = single};
       convert(context, converted, sizes[i]);

@@ -37,6 +37,30 @@ static void solve_lengths(karst_context *context, karst_tridiagonal_shape shape)
          shape.layout == KARST_TRIDIAGONAL_AOS ? "AOS" : "SOA", tridiagonal_names[shape.method], worst, bound(m));
 }
 
+/* Systems in large or small units of their equations and unknowns, whose products with one another would overflow. */
+static void solve_units(karst_context *context, int m, int single, double equations, double unknowns)
+{
+  const karst_tridiagonal_shape shape = {.systems = 5, .rows = 40, .block_size = m, .single = single};
+  struct tridiagonal t = tridiagonal_random(shape, 1);
+  for (int64_t i = 0; i < tridiagonal_blocks(&t); i++) {
+    t.lower[i] = tridiagonal_round(&t, t.lower[i] * equations);
+    t.diagonal[i] = tridiagonal_round(&t, t.diagonal[i] * equations);
+    t.upper[i] = tridiagonal_round(&t, t.upper[i] * equations);
+  }
+  for (int64_t i = 0; i < tridiagonal_vectors(&t); i++)
+    t.right[i] = tridiagonal_round(&t, t.right[i] * equations * unknowns);
+  struct tridiagonal_arrays arrays = tridiagonal_arrays(&t);
+  karst_tridiagonal *batch = tridiagonal_create(context, &t);
+  tridiagonal_solve(context, batch, &arrays);
+  const double worst = tridiagonal_worst(&t, arrays.solution);
+  tap_ok(karst_tridiagonal_outcome(batch, NULL, NULL) == KARST_SOUND && worst <= bound(m),
+         "m = %d, %s, equations times %g, unknowns times %g: backward error %.3g", m, single ? "float" : "double",
+         equations, unknowns, worst);
+  karst_tridiagonal_destroy(batch);
+  tridiagonal_arrays_free(&arrays);
+  tridiagonal_free(&t);
+}
+
 /* Compares with Gaussian elimination of the whole system. */
 static void compare_dense(karst_context *context, int m, karst_tridiagonal_method method)
 {
@@ -81,6 +105,12 @@ static void test(karst_context *context)
                                                          .method = (karst_tridiagonal_method)method});
       compare_dense(context, sizes[i], (karst_tridiagonal_method)method);
     }
+  for (int i = 0; i < 10; i++) {
+    solve_units(context, sizes[i], 1, 1e16, 1e7);
+    solve_units(context, sizes[i], 1, 1e-18, 1e-6);
+    solve_units(context, sizes[i], 0, 1e150, 1e20);
+    solve_units(context, sizes[i], 0, 1e-150, 1e-20);
+  }
 }
 
 int main(void)
