@@ -13,7 +13,9 @@
  *
  *     take(x)                        prepares x once, before anything else
  *     read(x, rows, g), write        matrices of block row g
- *     read(x, rows, vectors, g)      the augmented one; there: else it is the identity, which is not singular
+ *     read(x, rows, vectors, g)      the augmented one; a team whose item is not there gets the identity
+ *     read_vector, write_vector      its vector
+ *     expect(rows, g)                asks the cache for a block that is read later
  *     zero, identity(x, value)       the matrix part; a vector becomes zero
  *     subtract(z, a, x)              z -= a x
  *     add_size(size, x)              size += |x|, without the vector
@@ -44,10 +46,10 @@ template <typename T> struct karst_tri_rows {
 
 template <typename T> struct karst_tri_limits;
 template <> struct karst_tri_limits<double> {
-  static constexpr double EPSILON = DBL_EPSILON, LARGEST = DBL_MAX, LEAST = DBL_MIN;
+  static constexpr double EPSILON = DBL_EPSILON, LARGEST = DBL_MAX;
 };
 template <> struct karst_tri_limits<float> {
-  static constexpr float EPSILON = FLT_EPSILON, LARGEST = FLT_MAX, LEAST = FLT_MIN;
+  static constexpr float EPSILON = FLT_EPSILON, LARGEST = FLT_MAX;
 };
 
 template <typename T> static __device__ __forceinline__ T karst_tri_rounding(int m)
@@ -78,7 +80,8 @@ static __device__ __forceinline__ double karst_tri_reciprocal(double x)
   return 1 / x;
 #endif
 }
-/* Whether it is. Of a double only the exponent is looked at, which leaves the units for doubles to sums. */
+/* Whether x is well inside that range. Of a double only the exponent is looked at, which leaves the units for doubles to
+ * sums. */
 static __device__ __forceinline__ bool karst_tri_is_moderate(float x)
 {
   return fabs(x) >= 0x1p-120f && fabs(x) <= 0x1p120f;

@@ -85,7 +85,8 @@ template <typename T> karst_tri_spread spread_lanes(const karst_tri_request &req
 int64_t rows_inside(const karst_tri_request &request, int64_t blocks, int64_t rows, int64_t own, int64_t of_row)
 {
   const auto room = [&](int64_t of_all) {
-    const int64_t share = of_all / blocks - request.reserved;
+    enum { UNIT = 128 }; /* bytes of an allocation */
+    const int64_t share = of_all / blocks / UNIT * UNIT - request.reserved;
     const int64_t left = (share < request.shared ? share : request.shared) - own;
     return left > 0 ? left / of_row : 0;
   };
@@ -94,8 +95,8 @@ int64_t rows_inside(const karst_tri_request &request, int64_t blocks, int64_t ro
   return 2 * most >= rows ? most : room(request.shared_of_all / 4 * 3);
 }
 
-/* How teams share pieces from both ends. Each multiprocessor takes as many thread blocks as it has registers for, but
- * no more than it gets pieces for, and they share its shared memory. */
+/* How teams share pieces from both ends. Each multiprocessor takes as many thread blocks as it has room for, but no
+ * more than it gets pieces for, and they share its shared memory. */
 template <typename T> karst_tri_ends_plan spread_ends(const karst_tri_request &request, int64_t pieces, int64_t rows)
 {
   karst_tri_ends_plan plan = {};
@@ -110,7 +111,8 @@ template <typename T> karst_tri_ends_plan spread_ends(const karst_tri_request &r
       const int64_t needed = (there + plan.per - 1) / plan.per;
       const int64_t blocks = needed < request.resident ? needed : request.resident;
       const int64_t own = S::OWN * sizeof(T), each = S::KEPT * S::pitch(plan.per), bytes = each * sizeof(T);
-      plan.blocks = (int)(blocks * request.multiprocessors);
+      const int64_t groups = (pieces + plan.per - 1) / plan.per, most = blocks * request.multiprocessors;
+      plan.blocks = (int)(groups < most ? groups : most);
       plan.inner = (int)rows_inside(request, blocks, rows, own, bytes);
       plan.shared = own + plan.inner * bytes;
       plan.outer = (rows - plan.inner) * each;
@@ -296,7 +298,7 @@ void describe(const karst_tri_plan<T> &plan, karst_tridiagonal_method method, ch
                      (long long)plan.level[i].cut.length);
   if (last->describe && used < (int)size) last->describe(plan, text + used, size - (size_t)used);
   used = (int)strlen(text);
-  if (plan.converts) snprintf(text + used, size - (size_t)used, ", from arrays of structures");
+  if (plan.converts) snprintf(text + used, size - (size_t)used, ", converted to arrays of structures");
 }
 
 } // namespace

@@ -11,10 +11,10 @@ struct karst_tri_request {
   karst_tridiagonal_method method;
   karst_tridiagonal_layout layout;
   int64_t shared;                  /* bytes of shared memory that a thread block may have */
-  int64_t shared_of_all, reserved; /* that all of a multiprocessor have, and that each of them has besides its own */
+  int64_t shared_of_all, reserved; /* bytes of a multiprocessor, and those that the driver takes for a thread block */
   int64_t multiprocessors;
   int64_t workers;  /* that occupy the device */
-  int64_t resident; /* thread blocks of ends.h that a multiprocessor has registers for; 0: not for these blocks */
+  int64_t resident; /* thread blocks of ends.h that a multiprocessor has room for; 0: not for these blocks */
 };
 
 /* What solves the pieces of a level. */
@@ -28,7 +28,8 @@ template <typename T> struct karst_tri_variant {
   void (*describe)(const karst_tri_plan<T> &plan, char *text, size_t size);
 };
 
-/* Thread blocks of ends.h that a multiprocessor has registers for; 0: they are not for blocks of this size. */
+/* Thread blocks of ends.h that a multiprocessor has room for, without rows that are kept in its shared memory; 0: they
+ * are not for blocks of this size. */
 int karst_tri_resident_ends(const karst_tri_plan<float> &plan);
 int karst_tri_resident_ends(const karst_tri_plan<double> &plan);
 /* Workers that occupy the device. */

@@ -59,9 +59,8 @@ static __device__ __forceinline__ karst_tri_item karst_tri_item_of(int64_t item,
   return {at / count, at % count, live};
 }
 
-/* Whether a worker leaves out the item that it was given, because it is another one's. A warp of workers that need one
- * another leaves it out only as a whole: then those whose item is not live read nothing that its owner may be writing.
- * */
+/* Whether a worker leaves out the item that it was given, because it is another one's. Workers of a warp that need one
+ * another leave theirs out only together. Those whose item is not live read nothing that its owner may be writing. */
 template <class K> static __device__ __forceinline__ bool karst_tri_rests(bool live)
 {
   return K::UNIFORM ? !__any_sync(~0u, live) : !live;

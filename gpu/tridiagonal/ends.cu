@@ -35,7 +35,7 @@ void launch_ends(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int leve
   });
 }
 
-/* Thread blocks that a multiprocessor has registers for. */
+/* Thread blocks that a multiprocessor has room for, if they keep no rows in shared memory. */
 template <typename T> int resident_ends(int m)
 {
   int blocks = 0;

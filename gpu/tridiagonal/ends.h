@@ -31,7 +31,8 @@ template <typename T, int M> struct karst_tri_ends_shape {
   using K = karst_team_worker<T, M, 0>;
   static constexpr int WIDTH = M + 1, MOST = 32 / WIDTH; /* lanes of a system, systems of a warp */
   static constexpr int KEPT = M;
-  static constexpr int BACK = M == 4 ? 4 : 2; /* rows that are on their way on the way back */
+  static constexpr int BACK =
+      M == 4 ? 4 : 2; /* rows that are on their way on the way back: small ones take less room */
   /* A row of a team in shared memory: the block towards the eliminated rows, b, the block towards the others, and f.
    * Their columns are at multiples of 16 bytes, and the rows of neighbouring teams in different banks. */
   static constexpr int COLUMN = (M + K::UNIT - 1) / K::UNIT * K::UNIT, BLOCK = M * COLUMN;
@@ -73,7 +74,7 @@ template <typename T, int M, bool AOS> struct karst_tri_end {
     const int t = (int)threadIdx.x % 32;
     const int64_t all = s.systems * cut.pieces, index = group * plan.per + t / S::WIDTH;
     const bool there = t / S::WIDTH < plan.per && index < all;
-    of = karst_tri_find(cut, s.rows, there ? index : all - 1);
+    of = karst_tri_find(cut, s.rows, there ? index : group * plan.per); /* spare teams read what the first one does */
     mine = there && of.count > 0;
     const int place = mine ? t / S::WIDTH * S::WIDTH : 0;
     team = t / S::WIDTH < S::MOST;

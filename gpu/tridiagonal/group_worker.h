@@ -55,7 +55,6 @@ template <typename T> struct karst_group_worker {
     inverse = reinterpret_cast<double *>(mine);
     next = mine + (int64_t)INVERSES * size * size * (int64_t)(sizeof(double) / sizeof(T));
   }
-  static __device__ int64_t index() { return blockIdx.x; }
   static __device__ int local() { return 0; }
   static __device__ int locals() { return 1; }
   static __device__ bool first() { return threadIdx.x == 0; }

@@ -22,11 +22,9 @@ template <typename T, int SIZE> struct karst_lane_worker {
   static __host__ __device__ size_t shared(int) { return 0; }
   static int64_t scratch(int) { return 0; }
   __device__ karst_lane_worker(int, T *) {}
-  static __device__ int64_t index() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
   static __device__ int local() { return (int)threadIdx.x; }
   static __device__ int locals() { return (int)blockDim.x; }
   static __device__ bool first() { return true; }
-  static __device__ bool any(bool mine) { return mine; }
 
   template <typename X> static __device__ void take(X &) {}
 

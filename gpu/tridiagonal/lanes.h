@@ -40,12 +40,12 @@ __global__ void __launch_bounds__(WARP ? 128 : karst_tri_lane_threads(M))
   do {
     l.load(place);
     K::zero(l.X), K::identity(l.P, -1);
-    if (l.lane == 0) { /* what is before the system is known, or is not there */
+    if (l.lane == 0) { /* the separator before the system is known, or is not there */
       K::zero(l.P);
       if (cut.separated && l.of.first > 0 && l.live) K::read_vector(l.X, karst_tri_const(s.solution), l.of.row - 1);
     }
     l.template down<true>();
-    if (l.own() && l.lane == l.lanes - 1) { /* so is what is after it */
+    if (l.own() && l.lane == l.lanes - 1) { /* so is the one after it */
       if (cut.separated) {
         typename K::augmented known;
         K::read_vector(known, karst_tri_const(s.solution), l.of.row + l.of.count);

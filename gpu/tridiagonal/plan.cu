@@ -233,14 +233,14 @@ template <typename T> karst_tri_plan<T> &plan_in(karst_tridiagonal *batch)
   return *static_cast<karst_tri_plan<T> *>(batch->plan);
 }
 
-/* Has the systems report where the outcome of this call is kept, and forgets the last one there. */
+/* Points the systems at the place for the outcome of this call, and clears it. */
 template <typename T> void begin(const karst_cuda *cuda, const karst_tridiagonal *batch, karst_tri_systems<T> &s)
 {
   s.failure += batch->of_factors;
   cudaMemsetAsync(s.failure, 0xff, sizeof *s.failure, cuda->stream);
 }
 
-/* Has the systems read copies whose blocks are stored one after the other, if the plan is for such. */
+/* Points the systems at copies whose blocks are stored one after the other, if the plan is for such. */
 template <typename T> void arrange(const karst_cuda *cuda, const karst_tri_plan<T> &plan, karst_tri_systems<T> &s)
 {
   karst_tri_rows<const T> *const arrays[] = {&s.lower, &s.diagonal, &s.upper, &s.right};

@@ -13,9 +13,9 @@
  *
  * where W, P and F are those of row l - 1, and primes are of the next piece. These equations make systems of as many
  * rows as there are pieces, which are solved in the same way. Then each interior is a system of its own with known
- * neighbours, which Thomas's algorithm solves. So a, b, c and f are read twice: (6 m^2 + 3 m) scalars a row are moved
- * for (3 m^2 + 2 m). Keeping W, P and F instead would move (7 m^2 + 4 m). The paper splits by steps of parallel cyclic
- * reduction, which move (6 m^2 + 2 m) each. */
+ * neighbours, which Thomas's algorithm solves, or lanes do. So a, b, c and f are read twice: (6 m^2 + 3 m) scalars a row
+ * are moved for (3 m^2 + 2 m). Keeping W, P and F instead would move (7 m^2 + 4 m). The paper splits by steps of
+ * parallel cyclic reduction, which move (6 m^2 + 2 m) each. */
 #ifndef KARST_GPU_TRIDIAGONAL_CUDA_H
 #define KARST_GPU_TRIDIAGONAL_CUDA_H
 

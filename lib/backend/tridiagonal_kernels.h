@@ -11,7 +11,7 @@
 struct karst_tridiagonal {
   karst_context *context;
   karst_tridiagonal_shape shape; /* after plan with the method in use */
-  char description[128];         /* by plan */
+  char description[192];         /* by plan */
   bool factored;                 /* factors are kept */
   bool of_factors;               /* the last call used the kept factors, whose outcome is the one to report */
   void *plan;                    /* the backend's own: work space, factors, the outcome */

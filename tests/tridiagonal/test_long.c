@@ -47,6 +47,9 @@ static void test(karst_context *context)
   solve(context, (karst_tridiagonal_shape){2, 500, 8, 0, KARST_TRIDIAGONAL_SOA, KARST_TRIDIAGONAL_THOMAS});
   solve(context, (karst_tridiagonal_shape){2000, 90, 5, 0, KARST_TRIDIAGONAL_AOS, KARST_TRIDIAGONAL_AUTO});
   solve(context, (karst_tridiagonal_shape){2000, 63, 7, 1, KARST_TRIDIAGONAL_AOS, KARST_TRIDIAGONAL_AUTO});
+  /* More than are on their way at a time. */
+  solve(context, (karst_tridiagonal_shape){6000, 40, 4, 0, KARST_TRIDIAGONAL_AOS, KARST_TRIDIAGONAL_AUTO});
+  solve(context, (karst_tridiagonal_shape){3000, 40, 8, 1, KARST_TRIDIAGONAL_SOA, KARST_TRIDIAGONAL_AUTO});
 }
 
 int main(void)

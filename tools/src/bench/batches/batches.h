@@ -46,7 +46,7 @@ enum batch_time {
 typedef struct batch_figure {
   double seconds[BATCH_TIMES]; /* medians; not a number: not measured */
   double error;                /* the largest one of all solves against the exact solution */
-  char description[128];       /* of the library */
+  char description[192];       /* of the library */
   int repetitions;             /* of the solve */
 } batch_figure;
 
