@@ -110,7 +110,7 @@ template <typename T> karst_tri_ends_plan spread_ends(const karst_tri_request &r
       plan.per = wanted < S::MOST ? (int)wanted : S::MOST;
       const int64_t needed = (there + plan.per - 1) / plan.per;
       const int64_t blocks = needed < request.resident ? needed : request.resident;
-      const int64_t own = S::OWN * sizeof(T), each = S::KEPT * S::pitch(plan.per), bytes = each * sizeof(T);
+      const int64_t own = S::OWN * sizeof(T), each = M * S::pitch(plan.per), bytes = each * sizeof(T);
       const int64_t groups = (pieces + plan.per - 1) / plan.per, most = blocks * request.multiprocessors;
       plan.blocks = (int)(groups < most ? groups : most);
       plan.inner = (int)rows_inside(request, blocks, rows, own, bytes);

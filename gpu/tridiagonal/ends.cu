@@ -30,8 +30,8 @@ void launch_ends(const karst_cuda *cuda, const karst_tri_plan<T> &plan, int leve
   const karst_tri_ends_plan &ends = of.ends;
   const int64_t groups = (s.systems * of.cut.pieces + ends.per - 1) / ends.per;
   with_kernel<T>(plan.m, has_pairs(s), [&](auto kernel, auto) {
-    karst_tri_launch(cuda, kernel, (unsigned)(groups < ends.blocks ? groups : ends.blocks), KARST_TRI_ENDS_THREADS,
-                     (size_t)ends.shared, s, of.cut, ends, of.outer, groups);
+    karst_tri_launch(cuda, kernel, (unsigned)ends.blocks, KARST_TRI_ENDS_THREADS, (size_t)ends.shared, s, of.cut, ends,
+                     of.outer, groups);
   });
 }
 

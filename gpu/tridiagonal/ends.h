@@ -10,7 +10,7 @@
  *     warp 1      row n-1    row n-2    ...            nothing        u of the rows after it, downward
  *
  * Rows around the middle, which are kept last and read first, are kept in shared memory, as many as have room there.
- * The others are kept in global memory, of which the level 2 cache holds a part. So as many thread blocks are resident
+ * The others are kept in global memory; the level 2 cache holds a part of them. So as many thread blocks are resident
  * as there are registers for, whatever the length of the systems.
  *
  * While a row is eliminated, the next one is copied to shared memory, where lanes find the columns of its blocks. On
@@ -26,13 +26,11 @@
 enum { KARST_TRI_ENDS_THREADS = 64 };
 
 /* What the lanes of a team keep of a row: a column each of W and F. A row of all systems of a thread block is an array
- * [KEPT][pitch], in which lanes lie side by side. */
+ * [M][pitch], in which lanes lie side by side. */
 template <typename T, int M> struct karst_tri_ends_shape {
   using K = karst_team_worker<T, M, 0>;
   static constexpr int WIDTH = M + 1, MOST = 32 / WIDTH; /* lanes of a system, systems of a warp */
-  static constexpr int KEPT = M;
-  static constexpr int BACK =
-      M == 4 ? 4 : 2; /* rows that are on their way on the way back: small ones take less room */
+  static constexpr int BACK = M == 4 ? 4 : 2; /* rows that are on their way at a time when the unknowns are found */
   /* A row of a team in shared memory: the block towards the eliminated rows, b, the block towards the others, and f.
    * Their columns are at multiples of 16 bytes, and the rows of neighbouring teams in different banks. */
   static constexpr int COLUMN = (M + K::UNIT - 1) / K::UNIT * K::UNIT, BLOCK = M * COLUMN;
@@ -99,7 +97,7 @@ template <typename T, int M, bool AOS> struct karst_tri_end {
     const int after = at - inner_first;
     const bool in = after >= 0 && after < inner_rows;
     const int place = in ? after : after < 0 ? at : at - inner_rows;
-    return (in ? inner : outer) + (int64_t)place * (S::KEPT * pitch);
+    return (in ? inner : outer) + (int64_t)place * (M * pitch);
   }
 
   /* Queues the copy of COUNT scalars, or of zeros. AOS: they lie one after the other and, if COUNT is even, from a
@@ -160,7 +158,7 @@ template <typename T, int M, bool AOS> struct karst_tri_end {
     if (mine && at + 1 < of.count) {
       const T *from = kept_of(at + 1);
 #pragma unroll
-      for (int r = 0; r < S::KEPT; r++) X.at[r] = from[r * pitch + k.lane];
+      for (int r = 0; r < M; r++) X.at[r] = from[r * pitch + k.lane];
     } else if (separated) {
       k.read_vector(X, karst_tri_const(s.solution), of.row + of.count);
     }
@@ -194,7 +192,7 @@ template <typename T, int M, bool AOS> struct karst_tri_end {
       if (works) {
         T *to = kept_of(place);
 #pragma unroll
-        for (int r = 0; r < S::KEPT; r++) to[r * pitch + k.lane] = X.at[r];
+        for (int r = 0; r < M; r++) to[r * pitch + k.lane] = X.at[r];
       }
       if (reason == KARST_SOUND || !works || failed) continue;
       if (k.first()) karst_tri_record(s, of.system, of.first + place, last ? 1 : 0, reason);
