@@ -91,6 +91,7 @@ const struct karst_backend karst_backend_cpu = {
     .cpr = &karst_cpr_kernels_cpu,
     .wells = &karst_wells_kernels_cpu,
     .lines = &karst_lines_kernels_cpu,
+    .halo = &karst_halo_kernels_cpu,
     .tridiagonal = &karst_tridiagonal_kernels_cpu,
     .ilu_residual = &karst_ilu_residual_kernels_cpu,
     .describe = describe,

@@ -98,6 +98,9 @@ void karst_residual_cpu(karst_context *context, const karst_matrix *A, const dou
 void karst_residual_bounded_cpu(karst_context *context, const karst_matrix *A, const double *b, const double *x,
                                 double *r, double *size, double *norm2);
 
+/* halo.c */
+extern const struct karst_halo_kernels karst_halo_kernels_cpu;
+
 /* diagonal.c */
 karst_status karst_invert_diagonal_cpu(karst_context *context, const karst_matrix *A, const karst_index *diagonal,
                                        double *inverse, karst_reason *reason, karst_index *block_row);

@@ -8,6 +8,7 @@ extern "C" {
 extern const karst_machine karst_machine_cuda;                                /* machine_cuda.c */
 extern const struct karst_cpr_kernels karst_cpr_kernels_cuda;                 /* cpr/plan.cu */
 extern const struct karst_fgbilu_kernels karst_fgbilu_kernels_cuda;           /* fgbilu/table.cu */
+extern const struct karst_halo_kernels karst_halo_kernels_cuda;               /* halo.cu */
 extern const struct karst_ilu_kernels karst_ilu_kernels_cuda;                 /* ilu/table.cu */
 extern const struct karst_dilu_kernels karst_dilu_kernels_cuda;               /* dilu/table.cu */
 extern const struct karst_parilu_kernels karst_parilu_kernels_cuda;           /* sweeps/passes.cu */
@@ -32,6 +33,7 @@ const struct karst_backend karst_backend_cuda = {
     .wells = &karst_wells_kernels_cuda,
     .tridiagonal = &karst_tridiagonal_kernels_cuda,
     .lines = &karst_lines_kernels_cuda,
+    .halo = &karst_halo_kernels_cuda,
     .open = karst_open_cuda,
     .close = GUARDED(close),
     .describe = karst_describe_cuda,

@@ -22,6 +22,6 @@ const karst_option karst_basis_rows[] = {
 
 void karst_basis_limit(const karst_krylov *k, karst_basis *basis)
 {
-  const int64_t useful = k->n < k->limits->max_iterations ? k->n : k->limits->max_iterations;
+  const int64_t useful = k->all < k->limits->max_iterations ? k->all : k->limits->max_iterations;
   if (basis->restart > useful) basis->restart = useful > 1 ? (int)useful : 1;
 }

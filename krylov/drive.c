@@ -35,9 +35,20 @@ static const double rounding = 64 * DBL_EPSILON, divergence = 1 / DBL_EPSILON;
 /* The norm that the method lowers and is judged by, of the residual at the start of a cycle. */
 static double norm_at_start(const karst_krylov *k) { return k->test.by_precond ? k->now.merit : k->residual; }
 
+/* Takes the first decision of a rank, in their order, that is not to go on. */
+static void share_decision(karst_krylov *k)
+{
+  karst_decision *const all = (karst_decision *)k->context->ranks->all;
+  const karst_status status = karst_ranks_gather(k->context, &k->monitor.decision, sizeof *all, all);
+  k->monitor.decision = status ? KARST_STOP : KARST_GO_ON;
+  for (int r = karst_context_ranks(k->context) - 1; r >= 0 && !status; r--)
+    if (all[r] != KARST_GO_ON) k->monitor.decision = all[r];
+}
+
 static void call_monitor(karst_krylov *k, double residual)
 {
   if (k->monitor.function) k->monitor.decision = k->monitor.function(k->monitor.user, k->iterations, residual);
+  if (k->monitor.of_a_rank) share_decision(k);
 }
 
 bool karst_krylov_step(karst_krylov *k, double residual, double goal)

@@ -102,6 +102,7 @@ karst_status karst_krylov_create(const struct karst_krylov_ops *ops, const karst
   k->M = M;
   k->limits = limits;
   k->n = karst_layout_scalars(A->layout);
+  k->all = A->unknowns;
   status = make_settings(k, options);
   if (!status) status = make_space(k);
   if (!status) return KARST_SUCCESS;

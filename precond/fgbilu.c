@@ -108,7 +108,7 @@ static karst_status measure(karst_precond *p)
   double *ones = state->space + 2 * rows, *result = ones + rows, sum[2];
   context->backend->fgbilu->measure(context, p->A, state->fgbilu.analysis, state->space, state->space + rows);
   context->backend->fill(context, rows, 1, ones);
-  karst_sums_dots(context, rows, 2, sums, ones, result);
+  context->backend->dots(context, rows, 2, sums, ones, result); /* of this rank alone */
   const karst_status status = context->backend->download(context, sum, result, sizeof sum);
   if (status) return status;
   context->backend->release(context, state->space);

@@ -101,6 +101,7 @@ void karst_next_set_monitor(karst_solver *solver)
   const bool counts_on = solver->monitor && solver->goes_on;
   solver->running->monitor.function = counts_on ? count_on : solver->monitor;
   solver->running->monitor.user = counts_on ? solver : solver->monitor_user;
+  solver->running->monitor.of_a_rank = solver->monitor_of_a_rank;
 }
 
 int karst_next_report(const karst_solver *solver, size_t i, karst_value *value)

@@ -36,6 +36,12 @@ karst_status karst_solver_create(karst_context *context, const karst_options *op
   return status;
 }
 
+/* Lets the ranks agree on a call. */
+static karst_status enter(const karst_solver *solver, karst_status status)
+{
+  return solver ? karst_ranks_enter(solver->context, status) : status;
+}
+
 karst_status karst_solver_set_tolerances(karst_solver *solver, double rtol, double atol, int max_iterations)
 {
   if (!solver) return KARST_ERROR_ARGUMENT;
@@ -47,7 +53,7 @@ karst_status karst_solver_set_tolerances(karst_solver *solver, double rtol, doub
   if (status) return status;
   solver->limits = (karst_krylov_limits){rtol, atol, max_iterations};
   if (solver->krylov) solver->krylov->limits = &solver->limits;
-  if (solver->krylov) status = karst_krylov_limit(&solver->krylov, solver->options);
+  if (solver->krylov) status = enter(solver, karst_krylov_limit(&solver->krylov, solver->options));
   if (status) solver->limits = before;
   if (!solver->krylov) return status;
   if (max_iterations != before.max_iterations) karst_next_clear(solver); /* it may need more vectors now */
@@ -120,7 +126,7 @@ static karst_status set_up(karst_solver *solver, const karst_matrix *A, const ka
 
 karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
 {
-  const karst_status status = check_setup(solver, A);
+  const karst_status status = enter(solver, check_setup(solver, A));
   return status ? status : set_up(solver, A, NULL);
 }
 
@@ -128,6 +134,7 @@ karst_status karst_solver_setup_with(karst_solver *solver, const karst_matrix *A
 {
   karst_status status = check_setup(solver, A);
   if (!status && !analysis) status = karst_missing(solver->context, "the analysis");
+  status = enter(solver, status);
   return status ? status : set_up(solver, A, analysis);
 }
 
@@ -160,6 +167,7 @@ karst_status karst_solver_update(karst_solver *solver)
   if (!solver) return KARST_ERROR_ARGUMENT;
   karst_status status = karst_solver_check_ready(solver);
   if (!status) status = karst_solver_check_idle(solver);
+  status = enter(solver, status);
   if (status) return status;
   solver->busy = "an update";
   status = karst_setup_update(solver);
@@ -172,11 +180,11 @@ karst_status karst_solver_keep(karst_solver *solver)
   if (!solver) return KARST_ERROR_ARGUMENT;
   karst_status status = karst_solver_check_ready(solver);
   if (!status) status = karst_solver_check_idle(solver);
-  if (status) return status;
-  if (!solver->factored)
-    return karst_fail(solver->context, KARST_ERROR_ARGUMENT,
-                      "the solver's last factorization failed and cannot be kept: call karst_solver_update");
-  return karst_setup_keep(solver);
+  if (!status && !solver->factored)
+    status = karst_fail(solver->context, KARST_ERROR_ARGUMENT,
+                        "the solver's last factorization failed and cannot be kept: call karst_solver_update");
+  status = enter(solver, status);
+  return status ? status : karst_setup_keep(solver);
 }
 
 karst_status karst_solver_get_info(const karst_solver *solver, karst_solver_info *info)

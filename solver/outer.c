@@ -10,6 +10,7 @@
  * solve that ends before its first iteration, or with its start, does not change the bits of the caller's x. */
 #include "solver/outer.h"
 
+#include "lib/ranks/halo.h"
 #include "lib/vector/norm.h"
 #include "solver/next.h"
 
@@ -111,9 +112,13 @@ static karst_status finish_system(const struct outer *outer, karst_status status
 
 static karst_status explain_system(const struct outer *outer, karst_result *result, karst_fault *fault)
 {
+  const karst_system *system = &outer->solver->system;
+  const karst_halo *halo = system->original->halo;
   (void)fault;
-  result->block_row = karst_system_original_row(&outer->solver->system, result->block_row);
-  return KARST_SUCCESS;
+  const karst_index first = karst_halo_global(halo, 0), row = result->block_row - first;
+  const bool own = result->block_row >= first && row < system->original->block_rows;
+  result->block_row = own ? karst_system_original_row(system, row) : -1;
+  return halo ? karst_halo_first(halo, KARST_SUCCESS, &result->block_row) : KARST_SUCCESS;
 }
 
 static void start_reduced(struct outer *outer)

@@ -9,6 +9,7 @@ static karst_status make_precond(karst_context *context, const karst_options *op
   const struct karst_precond_ops *ops = karst_precond_at(context, (size_t)chosen.precond);
   karst_status status = karst_precond_check_options(context, ops, options);
   if (!status) status = karst_precond_check(ops, options, A);
+  if (A->halo) status = karst_ranks_agree(context, status);
   if (!status) status = karst_precond_prepare(ops, options, A, precond);
   if (!status) status = karst_precond_update(*precond);
   if (!status) return KARST_SUCCESS;
@@ -51,8 +52,10 @@ karst_status karst_precond_create(karst_context *context, const karst_options *o
   if (precond) *precond = NULL;
   if (!context || !precond || !A) return karst_missing(context, A ? "the place for the preconditioner" : "the matrix");
   if (A->context != context) return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix belongs to another context");
+  if (A->halo) context->ranks->agreed = false;
   if (!options || karst_options_context(options) == context) return create_chosen(context, options, A, precond);
   karst_status status = karst_options_copy(context, options, &own);
+  if (A->halo) status = karst_ranks_agree(context, status);
   if (!status) status = create_chosen(context, own, A, precond);
   karst_options_destroy(own);
   return status;

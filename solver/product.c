@@ -102,6 +102,7 @@ static karst_operator make_operator(const karst_product *product,
 {
   return (karst_operator){.context = product->system->context,
                           .layout = karst_matrix_layout(product->system->original),
+                          .unknowns = karst_matrix_unknowns(product->system->original),
                           .data = product,
                           .product = "the operator's product",
                           .unread = true,

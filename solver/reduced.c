@@ -111,6 +111,7 @@ karst_operator karst_reduced_operator(const karst_reduced *reduced)
 {
   return (karst_operator){.context = reduced->precond->context,
                           .layout = {(karst_index)reduced->elements, 1},
+                          .unknowns = reduced->elements,
                           .data = reduced,
                           .product = "the reduced matrix times a vector",
                           .multiply = reduced_multiply,

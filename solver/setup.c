@@ -64,7 +64,7 @@ static karst_operator choose_operators(karst_solver *solver)
 static bool may_reduce(const karst_solver *solver)
 {
   return karst_krylov_table[solver->chosen.solver]->reduces && karst_reduced_exists(solver->precond) &&
-         !solver->system.copy && !solver->apart && !solver->wells;
+         !solver->system.copy && !solver->apart && !solver->wells && !solver->context->ranks;
 }
 
 /* Whether the driver uses it now. */
@@ -154,6 +154,28 @@ static karst_status check_wells(const karst_solver *solver, const karst_matrix *
                     "a matrix with wells beside it does not allow scale, which would have to scale B and C too");
 }
 
+/* Refuses what a distributed matrix does not allow, and a matrix of one rank in a solver of several. */
+static karst_status check_ranks(const karst_solver *solver, const karst_matrix *A)
+{
+  const char *what = NULL;
+  if (!solver->context->ranks) return KARST_SUCCESS;
+  if (!A->halo)
+    return karst_fail(solver->context, KARST_ERROR_ARGUMENT,
+                      "the matrix is that of one rank, and the solver is for all ranks: "
+                      "karst_matrix_create_distributed makes a matrix of all");
+  if (solver->chosen.scale != KARST_SCALE_NONE) what = "scale";
+  if (solver->chosen.parts > 1) what = "a preconditioner that keeps parts of the grid apart";
+  if (solver->wells) what = "wells beside it";
+  if (!what) return KARST_SUCCESS;
+  return karst_fail(solver->context, KARST_ERROR_OPTION, "a distributed matrix does not allow %s", what);
+}
+
+/* Lets the ranks agree on a step of a set-up or an update. */
+static karst_status agree(const karst_solver *solver, karst_status status)
+{
+  return karst_ranks_agree(solver->context, status);
+}
+
 /* Makes the system and the preconditioner, from the analysis if it is not NULL. */
 static karst_status make_system(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
@@ -164,7 +186,8 @@ static karst_status make_system(karst_solver *solver, const karst_matrix *A, con
   const karst_scale scale = (karst_scale)solver->chosen.scale;
   karst_precond_analysis *analysed = analysis ? analysis->precond : NULL;
   karst_order_needs needs = {.distance = 1};
-  karst_status status = karst_precond_check(precond, solver->options, A);
+  karst_status status = check_ranks(solver, A);
+  if (!status) status = karst_precond_check(precond, solver->options, A);
   if (!status) status = karst_order_find_needs(context, precond, solver->options, &needs);
   if (!status) ordering.distance = needs.distance;
   if (!status && ordering.ops->compute) status = karst_precond_check_order(precond, solver->options, A);
@@ -181,6 +204,7 @@ static karst_status make_system(karst_solver *solver, const karst_matrix *A, con
     status =
         karst_system_setup(&ordering, scale, A, solver->wells, analysis ? analysis->ordered : NULL, &solver->system);
   if (!status) status = make_parts(solver, analysis);
+  status = agree(solver, status);
   if (status) return status;
   if (!analysed) karst_notify(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
   const karst_matrix *matrix = solver->apart ? solver->apart : solver->system.matrix;
@@ -227,9 +251,9 @@ karst_status karst_setup_factor(karst_solver *solver)
   karst_notify(solver->context, KARST_MESSAGE_PHASE, "factor (%s)", precond->ops->name);
   solver->factored = false;
   solver->lagging = false;
-  karst_status status = take_values(solver);
+  karst_status status = agree(solver, take_values(solver));
   if (!status) status = karst_precond_update(solver->precond);
-  if (!status) status = change_driver(solver);
+  if (!status) status = agree(solver, change_driver(solver));
   if (status) {
     solver->generation = -1;
     return status;
@@ -243,7 +267,7 @@ karst_status karst_setup_make(karst_solver *solver, const karst_matrix *A, const
 {
   const double begin = solver->clock();
   karst_status status = make_system(solver, A, analysis);
-  if (!status) status = make_krylov(solver);
+  if (!status) status = agree(solver, make_krylov(solver));
   if (!status) status = karst_setup_factor(solver);
   if (status) {
     karst_setup_clear(solver);
@@ -259,10 +283,11 @@ karst_status karst_setup_keep(karst_solver *solver)
 {
   karst_status status = take_values(solver);
   if (!status) status = karst_precond_keep(solver->precond);
+  status = agree(solver, status);
   if (status) return status;
   solver->lagging = true;
   solver->automatic.due = false;
-  status = change_driver(solver);
+  status = agree(solver, change_driver(solver));
   if (status) solver->generation = -1;
   return status;
 }

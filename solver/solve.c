@@ -23,7 +23,7 @@ static karst_status go_on(karst_solver *solver, const double *b, double *x, doub
                           karst_fault *fault)
 {
   const int before = result->iterations;
-  karst_status status = karst_next_begin(solver, result);
+  karst_status status = karst_ranks_agree(solver->context, karst_next_begin(solver, result));
   if (status) return status == KARST_ERROR_NO_MEMORY ? KARST_SUCCESS : status;
   karst_notify(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->running->ops->name);
   status = karst_outer_solve(solver, b, x, rtol_target, result, fault);
@@ -216,7 +216,7 @@ static karst_status attempt(karst_solver *solver, const karst_vector *b, karst_v
   karst_notify(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->krylov->ops->name);
   karst_status status = solve(solver, b->values, x->values, result, fault);
   const karst_status waited = karst_context_synchronize(solver->context); /* x may still be scattered */
-  if (!status) status = waited;
+  status = karst_ranks_agree(solver->context, status ? status : waited);
   solver->before = done + result->iterations;
   const bool sound = solver->system.reason == KARST_SOUND && wells_are_sound(solver);
   if (!status && !solver->lagging && wells_are_sound(solver) && (result->reason < 0 || result->iterations > 0))
@@ -231,18 +231,47 @@ static karst_status attempt(karst_solver *solver, const karst_vector *b, karst_v
   return KARST_SUCCESS;
 }
 
+/* What must be the same on all ranks, and whether a rank has a monitor. */
+struct terms {
+  double rtol, atol;
+  int max_iterations, monitored;
+};
+
+/* Refuses ranks that would end the solve at different times. */
+static karst_status compare_terms(karst_solver *solver)
+{
+  karst_context *context = solver->context;
+  const karst_krylov_limits *limits = &solver->limits;
+  const struct terms own = {limits->rtol, limits->atol, limits->max_iterations, solver->monitor != NULL};
+  if (!context->ranks) return KARST_SUCCESS;
+  struct terms *const all = (struct terms *)context->ranks->words;
+  karst_status status = karst_ranks_gather(context, &own, sizeof own, all);
+  solver->monitor_of_a_rank = false;
+  for (int r = 0; r < karst_context_ranks(context) && !status; r++) {
+    solver->monitor_of_a_rank = solver->monitor_of_a_rank || all[r].monitored;
+    if (all[r].rtol != all[0].rtol || all[r].atol != all[0].atol || all[r].max_iterations != all[0].max_iterations)
+      status = karst_fail(context, KARST_ERROR_OPTION,
+                          "rank %d has other values of rtol, atol or max-iterations than rank 0", r);
+  }
+  return status;
+}
+
 karst_status karst_solver_solve(karst_solver *solver, const karst_vector *b, karst_vector *x, karst_result *result)
 {
   double begin = karst_clock();
   karst_fault fault = {"the matrix", NAN};
   bool goes_on = true;
-  if (!solver || !b || !x || !result)
-    return karst_missing(solver ? solver->context : NULL,
-                         result ? "a vector of the solve" : "the place for the result");
-  *result = (karst_result){.reason = KARST_SOUND, .block_row = -1};
-  karst_status status = karst_solver_check_ready(solver);
+  if (!solver) return KARST_ERROR_ARGUMENT;
+  karst_status status = KARST_SUCCESS;
+  if (!b || !x || !result)
+    status = karst_missing(solver->context, result ? "a vector of the solve" : "the place for the result");
+  else
+    *result = (karst_result){.reason = KARST_SOUND, .block_row = -1};
+  if (!status) status = karst_solver_check_ready(solver);
   if (!status) status = karst_solver_check_idle(solver);
   if (!status) status = check_arguments(solver, b, x);
+  status = karst_ranks_enter(solver->context, status);
+  if (!status) status = compare_terms(solver);
   if (status) return status;
   solver->busy = "a solve";
   solver->before = 0;

@@ -45,6 +45,7 @@ struct karst_solver {
   double *size;     /* [rows] device memory, for the error of that residual; or NULL */
   karst_monitor_function monitor;
   void *monitor_user;
+  bool monitor_of_a_rank; /* a rank has a monitor in the solve under way; false in a context without ranks */
   double time_transfer, time_solve;
   char explanation[512];
 };

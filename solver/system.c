@@ -4,6 +4,7 @@
 #include "lib/base/clock.h"
 #include "lib/grid/grid.h"
 #include "lib/matrix/cell_values.h"
+#include "lib/ranks/halo.h"
 
 #include <string.h>
 
@@ -13,7 +14,9 @@ static karst_status make_copy(karst_system *s)
   const karst_matrix *A = s->original;
   karst_status status = karst_matrix_on_pattern(s->ordered->pattern, A->rows_unpadded, &s->copy);
   if (!status) status = karst_matrix_copy_grid(A, s->ordered->permutation, s->copy);
+  if (!status && A->halo) status = karst_halo_permute(A->halo, A->block_rows, s->ordered->permutation, &s->copy->halo);
   if (status) return status;
+  if (s->copy->halo) s->memory += karst_halo_memory(s->copy->halo);
   if (s->ordered->tiling.tiles > 0) s->copy->tiling = &s->ordered->tiling;
   s->matrix = s->copy;
   s->memory += karst_entries(A) * (int64_t)sizeof(double) + s->ordered->memory;

@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(THREADS) solve_precisely(karst_wells_task task
   double *high = task.space + well.unknown, *low = high + task.unknowns, *sum = low + task.unknowns;
   double *error = sum + task.unknowns, *rounded = error + task.unknowns;
   for (int e = t; e < n; e += THREADS) {
-    const karst_wells_sum s = karst_wells_precise_product(task.b, &well, task.B, task.cell, x, e);
+    const karst_precise_sum s = karst_wells_precise_product(task.b, &well, task.B, task.cell, x, e);
     sum[e] = s.sum, error[e] = s.error, rounded[e] = s.sum + s.error;
     low[e] = 0;
   }
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(THREADS) solve_precisely(karst_wells_task task
   for (int step = 0; step < KARST_WELLS_REFINEMENTS; step++) {
     __syncthreads();
     for (int e = t; e < n; e += THREADS)
-      rounded[e] = karst_wells_defect(n, D, karst_wells_sum{sum[e], error[e]}, high, low, e);
+      rounded[e] = karst_wells_defect(n, D, karst_precise_sum{sum[e], error[e]}, high, low, e);
     __syncthreads();
     for (int e = t; e < n; e += THREADS)
       karst_wells_correct(karst_wells_row_product(n, inverse, rounded, e), &high[e], &low[e]);
@@ -45,10 +45,10 @@ __global__ void __launch_bounds__(1024)
   int r;
   if (!karst_cuda_row(b, task.cells, &k, &r)) return;
   const karst_index i = task.list_cell[k], first = task.lists.list_start[k];
-  karst_wells_sum s = {right[(int64_t)i * b + r], 0};
+  karst_precise_sum s = {right[(int64_t)i * b + r], 0};
   for (karst_index at = start[i]; at < start[i + 1]; at++)
     for (int c = 0; c < b; c++)
-      karst_wells_accumulate(&s, -value[karst_cuda_offset(b, at) + (int64_t)c * b + r], x[(int64_t)column[at] * b + c]);
+      karst_precise_add(&s, -value[karst_cuda_offset(b, at) + (int64_t)c * b + r], x[(int64_t)column[at] * b + c]);
   karst_wells_subtract_precise(b, task.well, task.lists.owner, task.lists.list + first,
                                task.lists.list_start[k + 1] - first, task.C, task.space, task.space + task.unknowns, r,
                                &s);

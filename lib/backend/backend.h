@@ -30,6 +30,7 @@ struct karst_backend {
   const struct karst_wells_kernels *wells;
   const struct karst_tridiagonal_kernels *tridiagonal;
   const struct karst_lines_kernels *lines;
+  const struct karst_halo_kernels *halo;
   const struct karst_ilu_residual_kernels *ilu_residual; /* only in the host's backend, for the factors of every
                                                           * backend; ilu_residual.h */
 

@@ -1,40 +1,22 @@
-/* wells_steps.h - steps of the precise residual with wells that the CPU and a thread of a GPU take alike: sums to twice
- * the working precision (Ogita, Rump and Oishi, as in cpu/residual.c). fma(a, x, 0) is a product that no compiler
- * contracts with the sum that follows. */
+/* wells_steps.h - steps of the precise residual with wells that the CPU and a thread of a GPU take alike. */
 #ifndef KARST_LIB_BACKEND_WELLS_STEPS_H
 #define KARST_LIB_BACKEND_WELLS_STEPS_H
 
-#include "lib/base/inline.h"
+#include "lib/backend/precise_sum.h"
 #include "lib/wells/wells.h"
-
-#include <math.h>
 
 /* Of D^-1 (g - B x): enough for the digits of two numbers if the condition of D is up to about 1e10. */
 enum { KARST_WELLS_REFINEMENTS = 4 };
 
-/* The sum is sum + error. */
-typedef struct karst_wells_sum {
-  double sum, error;
-} karst_wells_sum;
-
-KARST_INLINE void karst_wells_accumulate(karst_wells_sum *s, double a, double x)
-{
-  const double product = fma(a, x, 0.0), product_error = fma(a, x, -product);
-  const double next = s->sum + product, part = next - s->sum;
-  s->error += (s->sum - (next - part)) + (product - part) + product_error;
-  s->sum = next;
-}
-
 /* Equation e of -B x of a well. */
-KARST_INLINE karst_wells_sum karst_wells_precise_product(int b, const karst_well *well, const double *B,
-                                                         const karst_index *cell, const double *x, int e)
+KARST_INLINE karst_precise_sum karst_wells_precise_product(int b, const karst_well *well, const double *B,
+                                                           const karst_index *cell, const double *x, int e)
 {
   const int n = well->equations;
-  karst_wells_sum s = {0, 0};
+  karst_precise_sum s = {0, 0};
   for (karst_index p = 0; p < well->count; p++)
     for (int c = 0; c < b; c++)
-      karst_wells_accumulate(&s, -B[well->entry + ((int64_t)p * b + c) * n + e],
-                             x[(int64_t)cell[well->first + p] * b + c]);
+      karst_precise_add(&s, -B[well->entry + ((int64_t)p * b + c) * n + e], x[(int64_t)cell[well->first + p] * b + c]);
   return s;
 }
 
@@ -46,12 +28,12 @@ KARST_INLINE double karst_wells_row_product(int n, const double *inverse, const 
   return sum;
 }
 
-KARST_INLINE double karst_wells_defect(int n, const double *D, karst_wells_sum t, const double *high, const double *low,
-                                       int e)
+KARST_INLINE double karst_wells_defect(int n, const double *D, karst_precise_sum t, const double *high,
+                                       const double *low, int e)
 {
   for (int f = 0; f < n; f++) {
-    karst_wells_accumulate(&t, -D[(int64_t)f * n + e], high[f]);
-    karst_wells_accumulate(&t, -D[(int64_t)f * n + e], low[f]);
+    karst_precise_add(&t, -D[(int64_t)f * n + e], high[f]);
+    karst_precise_add(&t, -D[(int64_t)f * n + e], low[f]);
   }
   return t.sum + t.error;
 }
@@ -67,7 +49,7 @@ KARST_INLINE void karst_wells_correct(double correction, double *high, double *l
 /* Subtracts the products of row r of C^T w with w = high + low, over the perforations of a cell. */
 KARST_INLINE void karst_wells_subtract_precise(int b, const karst_well *well, const karst_index *owner,
                                                const karst_index *list, karst_index count, const double *C,
-                                               const double *high, const double *low, int r, karst_wells_sum *s)
+                                               const double *high, const double *low, int r, karst_precise_sum *s)
 {
   for (karst_index k = 0; k < count; k++) {
     const karst_index p = list[k];
@@ -75,8 +57,8 @@ KARST_INLINE void karst_wells_subtract_precise(int b, const karst_well *well, co
     const int n = own->equations;
     const double *column = C + own->entry + ((int64_t)(p - own->first) * b + r) * n;
     for (int e = 0; e < n; e++) {
-      karst_wells_accumulate(s, -column[e], high[own->unknown + e]);
-      karst_wells_accumulate(s, -column[e], low[own->unknown + e]);
+      karst_precise_add(s, -column[e], high[own->unknown + e]);
+      karst_precise_add(s, -column[e], low[own->unknown + e]);
     }
   }
 }

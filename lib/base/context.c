@@ -4,6 +4,7 @@
 #include "lib/backend/backend.h"
 #include "lib/method/precond.h"
 #include "lib/profile/profile.h"
+#include "lib/ranks/ranks.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -32,6 +33,7 @@ void karst_context_destroy(karst_context *context)
 {
   if (!context) return;
   karst_profile_destroy(context);
+  karst_ranks_destroy(context);
   if (context->backend->close) context->backend->close(context);
   karst_precond_forget(context);
   pthread_mutex_destroy(&context->failing);
@@ -52,6 +54,8 @@ karst_status karst_context_set_device(karst_context *context, const char *device
   if (objects > 0)
     return karst_fail(context, KARST_ERROR_ARGUMENT, "the device cannot change while %lld objects use it",
                       (long long)objects);
+  if (context->ranks)
+    return karst_fail(context, KARST_ERROR_ARGUMENT, "the device cannot change after the transport was set");
   const struct karst_backend *backend = karst_backend_find(device, &number);
   if (!backend) {
     karst_backend_list(known, sizeof known);

@@ -10,6 +10,7 @@
 
 struct karst_backend;
 typedef struct karst_profiler karst_profiler; /* profile.c */
+struct karst_ranks;
 struct karst_registered;
 
 /* How many error sentences a context keeps. A failing call may leave two. */
@@ -27,6 +28,7 @@ struct karst_context {
   struct karst_registered *methods; /* registered by the caller, the first of a list; precond.h */
   karst_profiler *profiler;         /* the rows of the last profile, or NULL; profile.h */
   bool profiling;                   /* whether backend is the profiler's table, which times the device's operations */
+  struct karst_ranks *ranks;        /* of which this context is one; NULL: there is no transport; ranks.h */
   karst_duplicates duplicates;      /* of the files that are read */
   karst_message_function message;
   void *message_user;

@@ -9,6 +9,8 @@
 
 enum { KARST_BLOCK_SIZE_MAX = 1024 }; /* a block is much smaller than the stack of a kernel */
 
+typedef struct karst_halo karst_halo; /* lib/ranks/halo.h */
+
 struct karst_matrix {
   karst_context *context;
   karst_index block_rows;
@@ -33,6 +35,7 @@ struct karst_matrix {
     double *storage; /* [b*b*block_rows] derivatives of what each cell stores, device memory; NULL: not given */
     double *weights; /* [b*block_rows] of the equations of each cell, device memory; NULL: not given */
   } cells;
+  karst_halo *halo; /* couplings with block rows of other ranks; owned; NULL: the matrix is not distributed */
   const struct karst_tiling *tiling; /* tiles that sort its block rows and outlive it; NULL: no tiles */
   int64_t undiagonal; /* 1 + the first block row without its diagonal block, 1 + block_rows if there is no such row; 0:
                        * not known yet. Read and written atomically, because threads share matrices */
@@ -65,6 +68,10 @@ enum { KARST_FAULT_SIZE = 200 };
  * because the context's last sentence may by then be another thread's. */
 bool karst_pattern_is_valid(karst_index block_rows, const karst_index *row_start, const karst_index *column,
                             char fault[KARST_FAULT_SIZE]);
+
+/* The same for rows that are numbered from first on, of a pattern with so many columns. */
+bool karst_rows_are_valid(karst_index block_rows, karst_index columns, karst_index first, const karst_index *row_start,
+                          const karst_index *column, char fault[KARST_FAULT_SIZE]);
 
 /* Makes a matrix that takes over arrays from karst_allocate; a failed call releases them. With value NULL the matrix
  * has a pattern and undefined values in the backend's memory. The pattern is not checked. File formats, generators and
@@ -120,6 +127,12 @@ static inline karst_layout karst_matrix_layout(const karst_matrix *matrix)
 {
   const karst_layout layout = {matrix->block_rows, matrix->block_size};
   return layout;
+}
+
+/* Returns the number of scalar rows; of a distributed matrix, those of all ranks. */
+static inline int64_t karst_matrix_unknowns(const karst_matrix *matrix)
+{
+  return (int64_t)karst_matrix_all_block_rows(matrix) * matrix->block_size;
 }
 
 /* Returns the number of scalar rows of block row i without the padding, which is at the end of the last block row. It

@@ -2,6 +2,7 @@
  * values, and matrix_product.c the products. */
 #include "lib/grid/grid.h"
 #include "lib/matrix/cell_values.h"
+#include "lib/ranks/halo.h"
 
 #include <string.h>
 
@@ -233,6 +234,7 @@ void karst_matrix_destroy(karst_matrix *matrix)
     if (matrix->device_column != matrix->column) context->backend->release(context, matrix->device_column);
   }
   karst_matrix_release_values(matrix);
+  karst_halo_destroy(matrix->halo);
   karst_matrix_forget_grid(matrix);
   karst_matrix_forget_cells(matrix);
   if (matrix->owns_pattern) {

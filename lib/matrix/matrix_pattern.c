@@ -18,26 +18,32 @@ __attribute__((format(printf, 2, 3))) static bool name_fault(char fault[KARST_FA
   return false;
 }
 
-bool karst_pattern_is_valid(karst_index block_rows, const karst_index *row_start, const karst_index *column,
-                            char fault[KARST_FAULT_SIZE])
+bool karst_rows_are_valid(karst_index block_rows, karst_index columns, karst_index first, const karst_index *row_start,
+                          const karst_index *column, char fault[KARST_FAULT_SIZE])
 {
   if (row_start[0] != 0) return name_fault(fault, "the row starts begin with %lld, not 0", (long long)row_start[0]);
   for (karst_index i = 0; i < block_rows; i++)
     if (row_start[i + 1] < row_start[i])
-      return name_fault(fault, "block row %lld ends at %lld, before its start %lld", (long long)i,
+      return name_fault(fault, "block row %lld ends at %lld, before its start %lld", (long long)first + i,
                         (long long)row_start[i + 1], (long long)row_start[i]);
   for (karst_index i = 0; i < block_rows; i++)
     for (karst_index k = row_start[i]; k < row_start[i + 1]; k++) {
-      if (column[k] < 0 || column[k] >= block_rows)
-        return name_fault(fault, "block row %lld has an entry in column %lld of %lld", (long long)i,
-                          (long long)column[k], (long long)block_rows);
+      const long long row = (long long)first + i, here = (long long)column[k];
+      if (column[k] < 0 || column[k] >= columns)
+        return name_fault(fault, "block row %lld has an entry in column %lld of %lld", row, here, (long long)columns);
       if (k > row_start[i] && column[k] == column[k - 1])
-        return name_fault(fault, "block row %lld has two entries in column %lld", (long long)i, (long long)column[k]);
+        return name_fault(fault, "block row %lld has two entries in column %lld", row, here);
       if (k > row_start[i] && column[k] < column[k - 1])
-        return name_fault(fault, "block row %lld is not sorted: column %lld follows %lld", (long long)i,
-                          (long long)column[k], (long long)column[k - 1]);
+        return name_fault(fault, "block row %lld is not sorted: column %lld follows %lld", row, here,
+                          (long long)column[k - 1]);
     }
   return true;
+}
+
+bool karst_pattern_is_valid(karst_index block_rows, const karst_index *row_start, const karst_index *column,
+                            char fault[KARST_FAULT_SIZE])
+{
+  return karst_rows_are_valid(block_rows, block_rows, 0, row_start, column, fault);
 }
 
 karst_status karst_matrix_check(karst_context *context, karst_index block_rows, const karst_index *row_start,
@@ -143,7 +149,8 @@ karst_status karst_matrix_check_diagonal(const karst_matrix *matrix)
   if (!matrix) return KARST_ERROR_ARGUMENT;
   const karst_index row = karst_matrix_find_missing_diagonal(matrix);
   if (row < 0) return KARST_SUCCESS;
-  return karst_fail(matrix->context, KARST_ERROR_MATRIX, "block row %lld has no diagonal entry", (long long)row);
+  return karst_fail(matrix->context, KARST_ERROR_MATRIX, "block row %lld has no diagonal entry",
+                    (long long)row + karst_matrix_first_block_row(matrix));
 }
 
 karst_status karst_matrix_locate_diagonal(const karst_matrix *matrix, karst_index **diagonal)

@@ -1,5 +1,5 @@
 /* matrix_product.c - the public product y = A x and residual r = b - A x of a matrix and vectors. */
-#include "lib/matrix/matrix.h"
+#include "lib/matrix/matrix_sums.h"
 #include "lib/vector/vector.h"
 
 /* Refuses a vector if its length or context does not fit the matrix. */
@@ -20,8 +20,8 @@ karst_status karst_matrix_multiply(const karst_matrix *A, const karst_vector *x,
   if (!status) status = check_vector(A, y, "y");
   if (!status && karst_vectors_overlap(x, y))
     status = karst_fail(A->context, KARST_ERROR_ARGUMENT, "the vectors x and y overlap in memory");
-  if (!status) A->context->backend->multiply(A->context, A, x->values, y->values);
-  return status;
+  if (A->halo) status = karst_ranks_enter(A->context, status);
+  return status ? status : karst_matrix_apply(A->context, A, x->values, y->values);
 }
 
 karst_status karst_matrix_residual(const karst_matrix *A, const karst_vector *b, const karst_vector *x, karst_vector *r,
@@ -33,7 +33,8 @@ karst_status karst_matrix_residual(const karst_matrix *A, const karst_vector *b,
   if (!status) status = check_vector(A, r, "r");
   if (!status && (karst_vectors_overlap(r, b) || karst_vectors_overlap(r, x)))
     status = karst_fail(A->context, KARST_ERROR_ARGUMENT, "the vector r overlaps b or x in memory");
+  if (A->halo) status = karst_ranks_enter(A->context, status);
+  if (!status) status = karst_sums_residual(A->context, A, b->values, x->values, r->values, NULL);
   if (status) return status;
-  A->context->backend->residual(A->context, A, b->values, x->values, r->values, NULL);
   return norm ? karst_vector_norm(r, norm) : KARST_SUCCESS;
 }

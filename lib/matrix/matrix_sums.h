@@ -2,40 +2,77 @@
 #ifndef KARST_LIB_MATRIX_MATRIX_SUMS_H
 #define KARST_LIB_MATRIX_MATRIX_SUMS_H
 
-#include "lib/matrix/matrix.h"
+#include "lib/ranks/halo.h"
 #include "lib/vector/sums.h"
 
-/* y = A x, and result[i] = with[i] . y for i < count, which is 1 or 2; with[i] may be x or y. */
-static inline void karst_sums_multiply(karst_context *context, const karst_matrix *A, const double *x, double *y,
-                                       int count, const double *const *with, double *result)
+/* y = A x of a matrix that may be distributed. */
+static inline karst_status karst_matrix_apply(karst_context *context, const karst_matrix *A, const double *x, double *y)
 {
-  if (context->backend->multiply_dots) {
-    context->backend->multiply_dots(context, A, x, y, count, with, result);
-    return;
-  }
+  if (A->halo) return karst_halo_multiply(A, x, y);
   context->backend->multiply(context, A, x, y);
-  karst_sums_dots(context, karst_matrix_rows(A), count, with, y, result);
+  return KARST_SUCCESS;
 }
 
-/* r = b - A x and norm2 = r . r */
-static inline void karst_sums_residual(karst_context *context, const karst_matrix *A, const double *b, const double *x,
-                                       double *r, double *norm2)
+/* The same, and result[i] = with[i] . y for i < count, which is 1 or 2; with[i] may be x or y. */
+static inline karst_status karst_sums_multiply(karst_context *context, const karst_matrix *A, const double *x,
+                                               double *y, int count, const double *const *with, double *result)
 {
-  context->backend->residual(context, A, b, x, r, norm2);
+  if (context->backend->multiply_dots && !A->halo) {
+    context->backend->multiply_dots(context, A, x, y, count, with, result);
+    karst_ranks_complete(context, count, result);
+    return KARST_SUCCESS;
+  }
+  const karst_status status = karst_matrix_apply(context, A, x, y);
+  if (!status) karst_sums_dots(context, karst_matrix_rows(A), count, with, y, result);
+  return status;
+}
+
+/* r = b - A x and, unless norm2 is NULL, norm2 = r . r */
+static inline karst_status karst_sums_residual(karst_context *context, const karst_matrix *A, const double *b,
+                                               const double *x, double *r, double *norm2)
+{
+  const double *const vector = r;
+  if (!A->halo) {
+    context->backend->residual(context, A, b, x, r, norm2);
+    if (norm2) karst_ranks_complete(context, 1, norm2);
+    return KARST_SUCCESS;
+  }
+  const karst_status status = karst_halo_residual(A, b, x, r);
+  if (!status && norm2) karst_sums_dots(context, karst_matrix_rows(A), 1, &vector, r, norm2);
+  return status;
 }
 
 /* The same to twice the working precision, rounded once. */
-static inline void karst_sums_residual_precise(karst_context *context, const karst_matrix *A, const double *b,
-                                               const double *x, double *r, double *norm2)
+static inline karst_status karst_sums_residual_precise(karst_context *context, const karst_matrix *A, const double *b,
+                                                       const double *x, double *r, double *norm2)
 {
-  context->backend->residual_precise(context, A, b, x, r, norm2);
+  const double *const vector = r;
+  if (!A->halo) {
+    context->backend->residual_precise(context, A, b, x, r, norm2);
+    if (norm2) karst_ranks_complete(context, 1, norm2);
+    return KARST_SUCCESS;
+  }
+  const karst_status status = karst_halo_residual_precise(A, b, x, r);
+  if (!status && norm2) karst_sums_dots(context, karst_matrix_rows(A), 1, &vector, r, norm2);
+  return status;
 }
 
-/* The same, and size = |b| + |A| |x| element by element; norm2[0] = r . r, norm2[1] = size . size */
-static inline void karst_sums_residual_bounded(karst_context *context, const karst_matrix *A, const double *b,
-                                               const double *x, double *r, double *size, double *norm2)
+/* The same, and size = |b| + |A| |x| element by element, or a little more; norm2[0] = r . r, norm2[1] = size . size */
+static inline karst_status karst_sums_residual_bounded(karst_context *context, const karst_matrix *A, const double *b,
+                                                       const double *x, double *r, double *size, double *norm2)
 {
-  context->backend->residual_bounded(context, A, b, x, r, size, norm2);
+  const double *const vectors[] = {r, size};
+  if (!A->halo) {
+    context->backend->residual_bounded(context, A, b, x, r, size, norm2);
+    karst_ranks_complete(context, 2, norm2);
+    return KARST_SUCCESS;
+  }
+  const karst_status status = karst_halo_residual_bounded(A, b, x, r, size, norm2);
+  if (status) return status;
+  karst_ranks_hold(context);
+  for (int i = 0; i < 2; i++) karst_sums_dots(context, karst_matrix_rows(A), 1, &vectors[i], vectors[i], norm2 + i);
+  karst_ranks_release(context);
+  return KARST_SUCCESS;
 }
 
 #endif

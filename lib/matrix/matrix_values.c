@@ -3,7 +3,7 @@
  *
  * Values are in memory of the backend, or a host array in the place that the backend gives it: the array itself if
  * kernels can read host memory, else a copy. The addresses show which. */
-#include "lib/matrix/matrix.h"
+#include "lib/ranks/halo.h"
 
 static size_t bytes_of(const karst_matrix *matrix) { return (size_t)karst_entries(matrix) * sizeof *matrix->value; }
 
@@ -73,9 +73,21 @@ static karst_status leave_source(karst_matrix *matrix)
   return KARST_SUCCESS;
 }
 
+/* Takes new values of a distributed matrix. */
+static karst_status take_values(karst_matrix *matrix, const double *value)
+{
+  const bool empty = karst_entries(matrix) == 0 && matrix->halo->blocks == 0;
+  karst_status status = KARST_SUCCESS;
+  matrix->generation++;
+  if (!value && !empty) status = karst_fail(matrix->context, KARST_ERROR_ARGUMENT, "the matrix's values are NULL");
+  if (!status) status = karst_halo_take_values(matrix, value);
+  return karst_ranks_enter(matrix->context, status);
+}
+
 karst_status karst_matrix_update_values(karst_matrix *matrix, const double *value)
 {
   if (!matrix) return KARST_ERROR_ARGUMENT;
+  if (matrix->halo) return take_values(matrix, value);
   if (!value && karst_entries(matrix) > 0)
     return karst_fail(matrix->context, KARST_ERROR_ARGUMENT, "the matrix's values are NULL");
   if (matrix->references_value && value != matrix->source) {

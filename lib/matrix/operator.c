@@ -5,16 +5,15 @@
 
 static karst_status multiply(const karst_operator *A, const double *x, double *y)
 {
-  A->context->backend->multiply(A->context, A->data, x, y);
-  if (A->wells) karst_wells_multiply(A->wells, -1, 1, x, y);
-  return KARST_SUCCESS;
+  const karst_status status = karst_matrix_apply(A->context, A->data, x, y);
+  if (!status && A->wells) karst_wells_multiply(A->wells, -1, 1, x, y);
+  return status;
 }
 
 static karst_status multiply_dots(const karst_operator *A, const double *x, double *y, int count,
                                   const double *const *with, double *result)
 {
-  karst_sums_multiply(A->context, A->data, x, y, count, with, result);
-  return KARST_SUCCESS;
+  return karst_sums_multiply(A->context, A->data, x, y, count, with, result);
 }
 
 static karst_status residual(const karst_operator *A, const double *b, const double *x, double target, bool bounded,
@@ -38,11 +37,12 @@ karst_operator karst_operator_of_matrix(const karst_matrix *A, const karst_wells
 {
   return (karst_operator){.context = A->context,
                           .layout = karst_matrix_layout(A),
+                          .unknowns = karst_matrix_unknowns(A),
                           .data = A,
                           .wells = wells,
                           .unit = karst_residual_unit(A, wells),
                           .product = "the matrix times a vector",
-                          .unread = karst_matrix_find_missing_diagonal(A) >= 0,
+                          .unread = A->halo ? A->halo->unread : karst_matrix_find_missing_diagonal(A) >= 0,
                           .multiply = multiply,
                           .multiply_dots = wells ? NULL : multiply_dots, /* the wells come after the product */
                           .residual = residual,

@@ -12,6 +12,7 @@
 typedef struct karst_operator {
   karst_context *context;
   karst_layout layout;           /* of x and of the products: the operator is square */
+  int64_t unknowns;              /* scalars of x; where it is spread over ranks, those of all */
   const void *data;              /* for the functions; not owned */
   const karst_wells_view *wells; /* of a matrix with wells beside it; not owned; else NULL */
   double unit; /* a component of a residual has rounding errors of at most this part of |b| + |A| |x|; 0: unknown */

@@ -9,7 +9,8 @@
 
 double karst_residual_unit(const karst_matrix *A, const karst_wells_view *wells)
 {
-  const double terms = (double)karst_matrix_widest_row(A) * A->block_size + 2;
+  const double widest = A->halo ? (double)A->halo->widest : (double)karst_matrix_widest_row(A);
+  const double terms = widest * A->block_size + 2;
   return (terms + (wells ? (double)karst_wells_terms(wells->wells) : 0)) * (DBL_EPSILON / 2);
 }
 
@@ -30,12 +31,11 @@ static karst_status compute(const karst_matrix *A, const karst_wells_view *wells
 {
   karst_context *context = A->context;
   double norm2[2] = {0};
-  if (size)
-    karst_sums_residual_bounded(context, A, b, x, space->r, space->size, space->norm2);
-  else
-    karst_sums_residual(context, A, b, x, space->r, wells ? NULL : space->norm2);
+  karst_status status = size ? karst_sums_residual_bounded(context, A, b, x, space->r, space->size, space->norm2)
+                             : karst_sums_residual(context, A, b, x, space->r, wells ? NULL : space->norm2);
+  if (status) return status;
   if (wells) add_wells(wells, x, space->r, size ? space->size : NULL, space->norm2);
-  const karst_status status = context->backend->download(context, norm2, space->norm2, (size ? 2 : 1) * sizeof *norm2);
+  status = context->backend->download(context, norm2, space->norm2, (size ? 2 : 1) * sizeof *norm2);
   if (size) *size = sqrt(norm2[1]);
   return status ? status : karst_norm_of_square(context, karst_matrix_rows(A), space->r, norm2[0], norm);
 }
@@ -46,10 +46,11 @@ static karst_status compute_precisely(const karst_matrix *A, const karst_wells_v
   karst_context *context = A->context;
   const double *const r = space->r;
   double norm2;
-  karst_sums_residual_precise(context, A, b, x, space->r, wells ? NULL : space->norm2);
+  karst_status status = karst_sums_residual_precise(context, A, b, x, space->r, wells ? NULL : space->norm2);
+  if (status) return status;
   if (wells) karst_wells_residual_precise(wells, A, b, x, space->r);
   if (wells) karst_sums_dots(context, karst_matrix_rows(A), 1, &r, r, space->norm2);
-  const karst_status status = context->backend->download(context, &norm2, space->norm2, sizeof norm2);
+  status = context->backend->download(context, &norm2, space->norm2, sizeof norm2);
   return status ? status : karst_norm_of_square(context, karst_matrix_rows(A), space->r, norm2, norm);
 }
 
@@ -80,15 +81,37 @@ karst_status karst_residual_is_rounding(const karst_matrix *A, const karst_wells
   return status ? status : karst_survey_bound(A->context, karst_matrix_rows(A), space->r, space->size, unit, yes);
 }
 
-karst_status karst_matrix_find_not_finite(const karst_matrix *A, karst_index *block_row)
+/* The first block row of A's own columns with a value that is not finite, or -1. */
+static karst_status find_in_matrix(const karst_matrix *A, karst_index *block_row)
 {
   karst_survey survey;
   karst_index row = 0;
   *block_row = -1;
-  karst_status status = karst_survey_elements(A->context, karst_entries(A), A->value, &survey);
+  karst_status status = karst_survey_array(A->context, karst_entries(A), A->value, &survey);
   if (!status && !survey.finite) status = karst_matrix_fetch_pattern(A);
   if (status || survey.finite) return status;
   while (karst_block_offset(A->block_size, A->row_start[row + 1]) <= survey.where) row++;
   *block_row = row;
   return KARST_SUCCESS;
+}
+
+/* The same in the ghosts' columns, if that is before *block_row, which may be -1. */
+static karst_status find_in_halo(const karst_halo *halo, karst_index *block_row)
+{
+  karst_survey survey;
+  karst_index row = 0;
+  const karst_status status =
+      karst_survey_array(halo->context, karst_block_offset(halo->block_size, halo->blocks), halo->value, &survey);
+  if (status || survey.finite) return status;
+  while (karst_block_offset(halo->block_size, halo->host.row_start[row + 1]) <= survey.where) row++;
+  if (*block_row < 0 || halo->host.row[row] < *block_row) *block_row = halo->host.row[row];
+  return KARST_SUCCESS;
+}
+
+karst_status karst_matrix_find_not_finite(const karst_matrix *A, karst_index *block_row)
+{
+  karst_status status = find_in_matrix(A, block_row);
+  if (!A->halo) return status;
+  if (!status) status = find_in_halo(A->halo, block_row);
+  return karst_halo_first(A->halo, karst_ranks_agree(A->context, status), block_row);
 }

@@ -31,7 +31,8 @@ karst_status karst_residual_norm(const karst_matrix *A, const karst_wells_view *
 karst_status karst_residual_is_rounding(const karst_matrix *A, const karst_wells_view *wells, double unit,
                                         const double *b, const double *x, const karst_residual_space *space, bool *yes);
 
-/* The first block row with a value that is NaN or infinite, or -1. Slow: it reads the values on the host. */
+/* The first block row with a value that is NaN or infinite, or -1; of a distributed matrix its global number, and
+ * collective. Slow: it reads the values on the host. */
 karst_status karst_matrix_find_not_finite(const karst_matrix *A, karst_index *block_row);
 
 #endif

@@ -144,6 +144,7 @@ typedef struct karst_krylov_monitor {
   karst_monitor_function function; /* or NULL */
   void *user;
   karst_decision decision; /* its last return value; any but KARST_GO_ON ends the solve */
+  bool of_a_rank;          /* a rank has such a function, and all take its decision */
 } karst_krylov_monitor;
 
 struct karst_krylov {
@@ -153,7 +154,8 @@ struct karst_krylov {
   const karst_precond *M;            /* not owned */
   const karst_krylov_limits *limits; /* not owned; may change between solves */
   const void *settings;              /* values of the rows of ops->options; NULL without rows */
-  int64_t n;                         /* scalar unknowns */
+  int64_t n;                         /* scalar unknowns, of this rank */
+  int64_t all;                       /* of all ranks */
   const karst_krylov_outer *outer;   /* or NULL: A is the caller's system */
 
   const double *b;    /* [n] of the current solve */
@@ -199,14 +201,14 @@ karst_status karst_krylov_solve(karst_krylov *k, const double *b, double *x, dou
 /* For the drivers: y = A x */
 static inline karst_status karst_krylov_multiply(const karst_krylov *k, const double *x, double *y)
 {
-  return k->A.multiply(&k->A, x, y);
+  return karst_ranks_postpone(k->context, k->A.multiply(&k->A, x, y), k->n, y);
 }
 
 /* The same, and result[i] = with[i] . y in device memory for i < count, which is 1 or 2; with[i] may be x or y. */
 static inline karst_status karst_krylov_multiply_dots(const karst_krylov *k, const double *x, double *y, int count,
                                                       const double *const *with, double *result)
 {
-  if (k->A.multiply_dots) return k->A.multiply_dots(&k->A, x, y, count, with, result);
+  if (k->A.multiply_dots && !k->context->ranks) return k->A.multiply_dots(&k->A, x, y, count, with, result);
   const karst_status status = karst_krylov_multiply(k, x, y);
   if (!status) karst_sums_dots(k->context, k->n, count, with, y, result);
   return status;
@@ -221,14 +223,15 @@ static inline karst_status karst_krylov_multiply_dot(const karst_krylov *k, cons
 /* z = M^-1 r */
 static inline karst_status karst_krylov_precondition(const karst_krylov *k, const double *r, double *z)
 {
-  return k->A.precondition ? k->A.precondition(&k->A, r, z, NULL) : karst_precond_run_apply(k->M, r, z);
+  if (k->A.precondition) return k->A.precondition(&k->A, r, z, NULL);
+  return karst_ranks_postpone(k->context, karst_precond_run_apply(k->M, r, z), k->n, z);
 }
 
 /* The same, and *dot = r . z in device memory. */
 static inline karst_status karst_krylov_precondition_dot(const karst_krylov *k, const double *r, double *z, double *dot)
 {
   if (k->A.precondition) return k->A.precondition(&k->A, r, z, dot);
-  const karst_status status = karst_precond_run_apply(k->M, r, z);
+  const karst_status status = karst_krylov_precondition(k, r, z);
   if (!status) karst_sums_dots(k->context, k->n, 1, &r, z, dot);
   return status;
 }

@@ -5,9 +5,11 @@
 #include "lib/grid/grid.h"
 #include "lib/base/number.h"
 #include "lib/matrix/residual.h"
+#include "lib/ranks/halo.h"
 #include "lib/vector/vector.h"
 
 #include <math.h>
+#include <string.h>
 
 static karst_status check_symmetric(const char *name, const karst_matrix *A)
 {
@@ -141,11 +143,16 @@ static karst_status analyse(karst_precond *p, const karst_options *options)
   return status ? status : p->ops->analyse(p);
 }
 
-karst_status karst_precond_prepare_with(const struct karst_precond_ops *ops, const karst_options *options,
-                                        const karst_matrix *A, const karst_wells_view *wells,
-                                        karst_precond_analysis *analysis, karst_precond **precond)
+/* Lets the ranks agree on a call for a distributed matrix; a preconditioner of one rank's matrix is its own affair. */
+static karst_status agree(const karst_matrix *A, karst_status status)
 {
-  double begin = karst_clock();
+  return A->halo ? karst_ranks_agree(A->context, status) : status;
+}
+
+/* All of set-up before the method's own. */
+static karst_status make(const struct karst_precond_ops *ops, const karst_options *options, const karst_matrix *A,
+                         const karst_wells_view *wells, karst_precond_analysis *analysis, karst_precond **precond)
+{
   karst_status status = karst_allocate_zero(A->context, precond, 1, sizeof **precond, "a preconditioner");
   if (status) return status;
   karst_precond *p = *precond;
@@ -161,18 +168,27 @@ karst_status karst_precond_prepare_with(const struct karst_precond_ops *ops, con
   karst_count_object(p->context, 1);
   status = karst_settings_create(p->context, options, ops->options, ops->settings, &p->settings);
   if (!status && !ops->fetches) status = karst_matrix_fetch_pattern(A);
-  if (!status && !analysis && ops->analyse) status = analyse(p, options);
+  return !status && !analysis && ops->analyse ? analyse(p, options) : status;
+}
+
+karst_status karst_precond_prepare_with(const struct karst_precond_ops *ops, const karst_options *options,
+                                        const karst_matrix *A, const karst_wells_view *wells,
+                                        karst_precond_analysis *analysis, karst_precond **precond)
+{
+  const double begin = karst_clock();
+  *precond = NULL;
+  karst_status status = agree(A, make(ops, options, A, wells, analysis, precond));
   if (!status) {
-    p->begun = true;
-    status = karst_precond_run_setup(p);
+    (*precond)->begun = true;
+    status = agree(A, karst_precond_run_setup(*precond));
   }
   if (status) {
-    karst_precond_destroy(p);
+    karst_precond_destroy(*precond);
     *precond = NULL;
     return status;
   }
-  karst_report_keep(&p->report);
-  p->time_symbolic = karst_clock() - begin;
+  karst_report_keep(&(*precond)->report);
+  (*precond)->time_symbolic = karst_clock() - begin;
   return KARST_SUCCESS;
 }
 
@@ -217,14 +233,42 @@ void karst_precond_solved(karst_precond *p, int iterations)
   if (p->ops->solved) p->ops->solved(p, iterations);
 }
 
+/* What a rank tells the others of its part of a preconditioner. */
+struct outcome {
+  karst_reason reason;
+  karst_index block_row; /* among those of all ranks, or -1 */
+  char explanation[sizeof(((karst_precond *)NULL)->explanation)];
+};
+
+/* Gives the preconditioner of a distributed matrix the outcome of the first rank whose part is not sound, on all. */
+static karst_status agree_on_outcome(karst_precond *p, karst_status status)
+{
+  const karst_halo *halo = p->A->halo;
+  if (!halo) return status;
+  status = karst_ranks_agree(p->context, status);
+  if (status) return status;
+  struct outcome own = {p->reason, karst_halo_global(halo, p->block_row), ""}, *all = (void *)p->context->ranks->words;
+  _Static_assert(sizeof own <= sizeof *p->context->ranks->words, "an outcome is a message");
+  memcpy(own.explanation, p->explanation, sizeof own.explanation);
+  status = karst_ranks_gather(p->context, &own, sizeof own, all);
+  for (int r = 0; r < karst_context_ranks(p->context) && !status; r++) {
+    if (all[r].reason == KARST_SOUND) continue;
+    p->reason = all[r].reason;
+    p->block_row = all[r].block_row;
+    memcpy(p->explanation, all[r].explanation, sizeof p->explanation);
+    break;
+  }
+  return status;
+}
+
 karst_status karst_precond_update(karst_precond *precond)
 {
   if (!precond) return KARST_ERROR_ARGUMENT;
   karst_report_begin_update(&precond->report);
   precond->generation = -1;
-  karst_status status = karst_precond_choose(precond);
+  karst_status status = agree_on_outcome(precond, karst_precond_choose(precond));
   const double begin = karst_clock();
-  if (!status && precond->reason == KARST_SOUND) status = karst_precond_run_update(precond);
+  if (!status && precond->reason == KARST_SOUND) status = agree_on_outcome(precond, karst_precond_run_update(precond));
   if (!status) precond->generation = precond->A->generation;
   precond->time_factor = karst_clock() - begin;
   return status;
@@ -289,16 +333,17 @@ karst_status karst_precond_apply(const karst_precond *precond, const karst_vecto
 {
   if (!precond) return karst_missing(r ? r->context : z ? z->context : NULL, "the preconditioner");
   karst_context *context = precond->context;
-  int64_t rows = karst_matrix_rows(precond->A);
-  if (!r || !z) return karst_missing(context, !r ? "the vector r" : "the vector z");
-  if (r->length != rows || z->length != rows || r->context != context || z->context != context)
-    return karst_fail(context, KARST_ERROR_ARGUMENT, "r and z must be vectors of length %lld", (long long)rows);
-  if (karst_vectors_overlap(r, z))
-    return karst_fail(context, KARST_ERROR_ARGUMENT, "the vectors r and z overlap in memory");
+  const int64_t rows = karst_matrix_rows(precond->A);
   karst_status status = karst_matrix_check_generation(precond->A, precond->generation, "preconditioner");
-  if (status) return status;
-  if (precond->reason != KARST_SOUND)
-    return karst_fail(context, KARST_ERROR_MATRIX, "the preconditioner is not usable: %s in block row %lld",
-                      karst_reason_text(precond->reason), (long long)precond->block_row);
-  return karst_precond_run_apply(precond, r->values, z->values);
+  if (!r || !z)
+    status = karst_missing(context, !r ? "the vector r" : "the vector z");
+  else if (r->length != rows || z->length != rows || r->context != context || z->context != context)
+    status = karst_fail(context, KARST_ERROR_ARGUMENT, "r and z must be vectors of length %lld", (long long)rows);
+  else if (karst_vectors_overlap(r, z))
+    status = karst_fail(context, KARST_ERROR_ARGUMENT, "the vectors r and z overlap in memory");
+  if (!status && precond->reason != KARST_SOUND)
+    status = karst_fail(context, KARST_ERROR_MATRIX, "the preconditioner is not usable: %s in block row %lld",
+                        karst_reason_text(precond->reason), (long long)precond->block_row);
+  status = agree(precond->A, status);
+  return status ? status : karst_precond_run_apply(precond, r->values, z->values);
 }

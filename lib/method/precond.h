@@ -135,8 +135,8 @@ struct karst_precond {
   bool calls_registered;   /* set by setup: an apply calls a registered method, which may wait or fail */
   karst_reason reason;     /* after update KARST_SOUND, _SINGULAR_BLOCK, _NOT_FINITE, _INDEFINITE_PRECOND, or
                                   * _OUT_OF_RANGE: float cannot hold the factors of block_row */
-  karst_index block_row;
-  char explanation[160];              /* what update adds about its reason, such as a node of the grid; "" if nothing */
+  karst_index block_row;   /* of a distributed matrix, after the ranks have agreed: among those of all */
+  char explanation[160];   /* what update adds about its reason, such as a node of the grid; "" if nothing */
   karst_precond_analysis *analysis;   /* from ops->analyse, or given; NULL: no analysis; counted as a holder */
   struct karst_precond *const *stage; /* [stages] those inside it, which destroy releases */
   int stages;

@@ -1,36 +1,66 @@
 /* halo.h - the couplings of a distributed matrix with block rows of other ranks, its ghosts.
  *
- * A rank's own rows are the matrix [ A  G ]. A, the square matrix of the own columns, is a karst_matrix like any other.
- * The halo has G, whose columns are the ghosts, and only the rows that couple with one: the boundary. */
+ * A rank's own rows are [A G]. A, the square matrix of the own columns, is a karst_matrix like any other. The halo has
+ * G, whose columns are the ghosts; it stores only the rows that couple with one, the boundary. */
 #ifndef KARST_LIB_RANKS_HALO_H
 #define KARST_LIB_RANKS_HALO_H
 
 #include "lib/matrix/matrix.h"
 #include "lib/ranks/exchange.h"
 
-/* A pattern of blocks in host memory, and its place in device memory. */
+/* The pattern of G. */
 typedef struct karst_boundary {
-  karst_index rows, blocks;
-  karst_index *row;       /* [rows] the own block rows of the boundary, ascending in the caller's order */
+  karst_index *row;       /* [rows] the own block row of each row of the boundary */
   karst_index *row_start; /* [rows + 1] */
   karst_index *column;    /* [blocks] numbers of ghosts, ascending in each row */
 } karst_boundary;
 
 struct karst_halo {
   karst_context *context;
+  const karst_halo *origin; /* of a matrix in another order: what it borrows all but row and exchange from; else NULL */
   int block_size;
   karst_index *first; /* [ranks + 1] the first block row of each rank, then the number of all; host */
-  karst_index ghosts;
-  karst_index *ghost; /* [ghosts] their global numbers, ascending; host */
-  karst_boundary host, device;
+  karst_index ghosts, rows, blocks;
+  karst_index *ghost;                     /* [ghosts] their global numbers, ascending; host */
+  karst_boundary host, device;            /* the same in both memories */
   double *value;                          /* [b b blocks] of G, device memory */
-  karst_index *own_source, *value_source; /* [blocks of A], [blocks of G] the number of each block in the caller's
-                                           * array; device memory */
-  double *staged;           /* the caller's values in device memory, if they come from the host of a GPU; else NULL */
+  karst_index own_blocks;                 /* of A */
+  karst_index *own_source, *value_source; /* [own_blocks], [blocks] the number of each block of A and of G in the
+                                           * caller's array; device memory */
+  double *staged;           /* [b b (own_blocks + blocks)] the caller's values in device memory; NULL until they come
+                             * from the host of a GPU */
   karst_exchange *exchange; /* of the ghosts' part of a vector */
+  int64_t widest;           /* blocks of the longest row of [A G] on any rank */
+  bool unread;              /* a rank has a block row without its diagonal block */
 };
 
-/* y = [A G] x, with x of the own rows. Collective. */
+/* Makes the halo of a matrix whose rows are A's in another order: block row i is permutation[i] of A. origin outlives
+ * it. Local. destroy accepts NULL and a half-made halo. */
+karst_status karst_halo_permute(const karst_halo *origin, karst_index block_rows, const karst_index *permutation,
+                                karst_halo **halo);
+void karst_halo_destroy(karst_halo *halo);
+int64_t karst_halo_memory(const karst_halo *halo);
+
+/* Takes the caller's values, in host or device memory, apart into those of A and of G. Local. */
+karst_status karst_halo_take_values(karst_matrix *A, const double *value);
+
+/* The global number of an own block row; -1 stays -1. Without a halo: the number itself. */
+static inline karst_index karst_halo_global(const karst_halo *halo, karst_index block_row)
+{
+  return halo && block_row >= 0 ? halo->first[halo->context->ranks->transport.rank] + block_row : block_row;
+}
+
+/* *block_row, an own block row or -1, becomes the global number of the first of all ranks, or -1. Collective unless status
+ * is a failure, which it returns. */
+karst_status karst_halo_first(const karst_halo *halo, karst_status status, karst_index *block_row);
+
+/* For a matrix with a halo, with A standing for [A G]: y = A x; r = b - A x; the same and size >= |b| + |A| |x| element by
+ * element, hardly more; and r to twice the working precision, rounded once. The own columns are taken while the ghosts'
+ * part of x is under way. Collective. */
 karst_status karst_halo_multiply(const karst_matrix *A, const double *x, double *y);
+karst_status karst_halo_residual(const karst_matrix *A, const double *b, const double *x, double *r);
+karst_status karst_halo_residual_bounded(const karst_matrix *A, const double *b, const double *x, double *r,
+                                         double *size, double *space /* [2] device memory */);
+karst_status karst_halo_residual_precise(const karst_matrix *A, const double *b, const double *x, double *r);
 
 #endif

@@ -1,47 +1,68 @@
 /* ranks.h - the ranks of a context: which one it is, how an error on one becomes the same on all, and sums over all.
  *
- * A context with a transport (karst_context_set_transport) is one of several ranks that make the same calls. Its vectors
- * are parts of longer ones. All functions here do nothing in a context without a transport. */
+ * A context with a transport (karst_context_set_transport) is spread: it is one of several ranks that make the same
+ * calls, and its vectors are parts of longer ones. In other contexts these functions do nothing, or leave the result of
+ * a single rank. */
 #ifndef KARST_LIB_RANKS_RANKS_H
 #define KARST_LIB_RANKS_RANKS_H
 
 #include "lib/backend/backend.h"
 
-/* Scalars that one reduction over the ranks may have. */
-enum { KARST_SUMS_MOST = 1024 };
+/* Scalars in one reduction over the ranks; a longer one takes several. */
+enum { KARST_SUMS_MOST = 512 };
+
+/* What a rank tells the others of a call. */
+typedef struct karst_ranks_word {
+  int32_t status;
+  char sentence[1020];
+} karst_ranks_word;
 
 struct karst_ranks {
   karst_transport transport;
-  void *messages; /* host memory for a message of each rank, KARST_RANKS_MESSAGE bytes each */
+  karst_ranks_word *words; /* [ranks] */
+  bool agreed;             /* the last agreement was on a failure */
+  unsigned sentence;       /* the number of its sentence */
+  karst_status failed;     /* of a postponed failure, whose sentence the context has; else KARST_SUCCESS */
+  double *own, *all;       /* host memory for a reduction, [KARST_SUMS_MOST] and as many for each rank */
+  double *device_all;      /* all in device memory, if the transport queues; else NULL */
   struct {
-    double *first; /* scalars in device memory that are still sums of this rank alone; NULL: none are */
+    double *first; /* scalars that wait for the end of a hold, in device memory */
     int count;
-    int holds; /* calls of karst_ranks_hold without their karst_ranks_complete_held */
+    bool held;
   } partial;
-  double *own, *all;   /* host memory for a reduction: [KARST_SUMS_MOST] and that for each rank */
-  double *device_all;  /* the same in device memory for transports that queue; else NULL */
-  karst_status failed; /* of a product or a preconditioner in the solve under way; the sentence is kept */
 };
 
 static inline bool karst_is_spread(const karst_context *context) { return context->ranks != NULL; }
 
-/* Returns status if it is KARST_SUCCESS on all ranks. Otherwise the status of the first rank that failed, with its
- * sentence, which names the rank. Every rank must call it. */
-karst_status karst_ranks_agree(karst_context *context, karst_status status);
+/* Called by karst_context_destroy while the backend is open. */
+void karst_ranks_destroy(karst_context *context);
 
-/* all[r] = own of rank r, bytes each, in host memory. If one rank's transport fails, the call fails there. */
+/* Returns KARST_SUCCESS if all ranks pass it. Otherwise all return the status of the first rank that failed, and have
+ * its sentence, which names the rank unless all ranks have the same one. Collective, except that a failure that the
+ * ranks have agreed on is returned at once: so a call may agree in several places, of which a rank that fails early
+ * reaches only the last. Between an agreement and any other collective call nothing may fail on one rank alone.
+ * karst_ranks_enter is the first agreement of a public call. */
+karst_status karst_ranks_agree(karst_context *context, karst_status status);
+karst_status karst_ranks_enter(karst_context *context, karst_status status);
+
+/* all[r] = own of rank r, bytes each, in host memory. Collective. */
 karst_status karst_ranks_gather(karst_context *context, const void *own, size_t bytes, void *all);
+/* *yes: whether it is true on all ranks. Collective. */
+karst_status karst_ranks_all(karst_context *context, bool *yes);
+/* *number: the largest on any rank. Collective. */
+karst_status karst_ranks_largest(karst_context *context, int64_t *number);
 
 /* Makes count scalars in device memory, which are sums over this rank's part, sums over all ranks, in the order of the
  * stream. Each rank adds the parts in the order of the ranks, so that the bits are the same on all and in every run.
- * Between hold and complete_held, scalars that follow each other in memory wait for each other and take one reduction:
- * nothing may read them there. */
+ * Between hold and release, scalars that follow each other in memory take one reduction together, at the latest in
+ * release; nothing may read them before. Collective. */
 void karst_ranks_complete(karst_context *context, int count, double *scalars);
 void karst_ranks_hold(karst_context *context);
-void karst_ranks_complete_held(karst_context *context);
+void karst_ranks_release(karst_context *context);
 
 /* For a product or a preconditioner that has failed on this rank in a solve: fills y with NaN, which all ranks find in
- * their next sum and then agree on the failure. Returns KARST_SUCCESS; without a transport, status. */
+ * their next sum, and leaves the failure to the next karst_ranks_agree. Returns KARST_SUCCESS; in a context that is not
+ * spread, status. */
 karst_status karst_ranks_postpone(karst_context *context, karst_status status, int64_t n, double *y);
 
 #endif

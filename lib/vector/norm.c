@@ -2,6 +2,8 @@
  * 15-23); see norm.h. */
 #include "lib/vector/norm.h"
 
+#include "lib/ranks/ranks.h"
+
 #include <math.h>
 
 /* Adds an element to the norm of the elements so far, which is largest * sqrt(*square). */
@@ -82,13 +84,55 @@ static bool survey_piece(void *user, int64_t first, int64_t count, const double 
   return survey->finite;
 }
 
-karst_status karst_survey_elements(karst_context *context, int64_t n, const double *x, karst_survey *survey)
+karst_status karst_survey_array(karst_context *context, int64_t n, const double *x, karst_survey *survey)
 {
   *survey = (karst_survey){.finite = true, .where = -1};
   struct surveyor surveyor = {survey, 0};
   const karst_status status = visit(context, n, x, NULL, survey_piece, &surveyor);
   survey->norm = sqrt(surveyor.square);
   return status;
+}
+
+/* A rank's part of a survey. */
+struct survey_part {
+  int64_t n;
+  karst_survey survey;
+};
+
+/* Makes the survey of all ranks from those of each, in the order of the ranks. */
+static karst_status join_surveys(karst_context *context, int64_t n, karst_survey *survey)
+{
+  const struct survey_part own = {n, *survey};
+  struct survey_part *all = NULL;
+  double square = 0;
+  int64_t before = 0;
+  karst_status status = karst_allocate(context, &all, karst_context_ranks(context), sizeof *all, "the ranks' surveys");
+  status = karst_ranks_agree(context, status);
+  if (!status) status = karst_ranks_gather(context, &own, sizeof own, all);
+  *survey = (karst_survey){.finite = true, .where = -1};
+  for (int r = 0; r < karst_context_ranks(context) && !status; r++) {
+    const karst_survey *part = &all[r].survey;
+    if (!part->finite && survey->finite) survey->where = before + part->where;
+    survey->finite = survey->finite && part->finite;
+    if (part->largest > survey->largest) {
+      const double less = survey->largest / part->largest;
+      square = square * less * less + part->norm * part->norm;
+      survey->largest = part->largest;
+    } else if (survey->largest > 0) {
+      const double less = part->largest / survey->largest;
+      square += part->norm * part->norm * less * less;
+    }
+    before += all[r].n;
+  }
+  survey->norm = sqrt(square);
+  karst_release(context, all);
+  return status;
+}
+
+karst_status karst_survey_elements(karst_context *context, int64_t n, const double *x, karst_survey *survey)
+{
+  const karst_status status = karst_ranks_agree(context, karst_survey_array(context, n, x, survey));
+  return status || !context->ranks ? status : join_surveys(context, n, survey);
 }
 
 struct bound {
@@ -109,7 +153,8 @@ karst_status karst_survey_bound(karst_context *context, int64_t n, const double 
                                 bool *within)
 {
   struct bound bound = {factor, true};
-  const karst_status status = visit(context, n, x, size, check_piece, &bound);
+  karst_status status = karst_ranks_agree(context, visit(context, n, x, size, check_piece, &bound));
+  if (!status && context->ranks) status = karst_ranks_all(context, &bound.within);
   *within = !status && bound.within;
   return status;
 }
@@ -118,7 +163,8 @@ karst_status karst_norm_of_square(karst_context *context, int64_t n, const doubl
 {
   karst_survey survey;
   *norm = sqrt(square);
-  if ((*norm >= karst_norm_smallest && *norm <= karst_norm_largest) || n == 0) return KARST_SUCCESS;
+  if (*norm >= karst_norm_smallest && *norm <= karst_norm_largest) return KARST_SUCCESS;
+  if (n == 0 && !context->ranks) return KARST_SUCCESS;
   karst_status status = karst_survey_elements(context, n, x, &survey);
   if (!status) *norm = survey.finite ? survey.largest * survey.norm : NAN;
   return status;

@@ -15,8 +15,11 @@ typedef struct karst_survey {
   int64_t where;  /* index of the first element that is not finite, or -1 */
 } karst_survey;
 
-/* Looks at all n elements of x, in device memory, on the host. On the CPU it allocates nothing. On a GPU it takes up to
- * 1 MiB of host memory if available. */
+/* Looks at all n elements of an array in device memory, on the host. On the CPU it allocates nothing. On a GPU it takes
+ * up to 1 MiB of host memory if available. */
+karst_status karst_survey_array(karst_context *context, int64_t n, const double *x, karst_survey *survey);
+/* The same for a vector, of which this rank may have n elements: then of all ranks, with where counted from the first
+ * element of rank 0. Collective there, as are the next two. */
 karst_status karst_survey_elements(karst_context *context, int64_t n, const double *x, karst_survey *survey);
 
 /* Whether each of n elements is finite and at most factor * size[i] in magnitude. x, size: device memory; looks on the

@@ -1,22 +1,23 @@
 /* sums.h - every sum over the elements of a vector that a solve depends on, in the order of the stream.
  *
  * Krylov methods, residuals and norms take their sums only from here and from lib/matrix/matrix_sums.h; that header has
- * the sums that a product with a matrix computes along. If a vector is distributed over several processes, each process
- * has a part of these sums. These two headers are then the place to complete them before anything reads them. The solve
- * decides from these sums how it goes on and ends. One other function reads single elements: karst_survey_elements
- * (norm.h), for norms whose squares double precision cannot hold, and for the position of an element that is not finite
- * after a sum was not. An operator or a reduction may compute a sum along with the vector; karst_krylov_multiply_dots,
- * _multiply_dot and _precondition_dot (krylov.h) then take it from there. */
+ * the sums that a product with a matrix computes along. Where vectors are spread over ranks, these two headers complete
+ * the sums (lib/ranks/ranks.h) before anything reads them. The solve decides from these sums how it goes on and ends.
+ * One other function reads single elements: karst_survey_elements (norm.h), for norms whose squares double precision
+ * cannot hold, and for the position of an element that is not finite after a sum was not. An operator or a reduction may
+ * compute a sum along with the vector; karst_krylov_multiply_dots, _multiply_dot and _precondition_dot (krylov.h) then
+ * take it from there. */
 #ifndef KARST_LIB_VECTOR_SUMS_H
 #define KARST_LIB_VECTOR_SUMS_H
 
-#include "lib/backend/backend.h"
+#include "lib/ranks/ranks.h"
 
 /* result[i] = x[i] . y for i < count */
 static inline void karst_sums_dots(karst_context *context, int64_t n, int count, const double *const *x,
                                    const double *y, double *result)
 {
   context->backend->dots(context, n, count, x, y, result);
+  karst_ranks_complete(context, count, result);
 }
 
 /* y = beta y + sign sum_i coefficient[i] x[i] for i < count, and norm2 = y . y unless norm2 is NULL. beta NULL means
@@ -26,6 +27,7 @@ static inline void karst_sums_combine(karst_context *context, int64_t n, int cou
                                       double *norm2)
 {
   context->backend->combine(context, n, count, sign, coefficient, x, beta, y, norm2);
+  if (norm2) karst_ranks_complete(context, 1, norm2);
 }
 
 /* *step = a / b, or 0 if that is not finite, y = y - *step x, norm2 = y . y, and dot = with . y unless with is NULL. */
@@ -34,6 +36,8 @@ static inline void karst_sums_step(karst_context *context, int64_t n, const doub
 {
   if (context->backend->step) {
     context->backend->step(context, n, a, b, step, x, y, norm2, with, dot);
+    karst_ranks_complete(context, 1, norm2);
+    if (with) karst_ranks_complete(context, 1, dot);
     return;
   }
   context->backend->quotient(context, 1, a, b, NULL, NULL, step);

@@ -114,12 +114,15 @@ karst_status karst_vector_fill_random(karst_vector *vector, uint64_t seed)
 karst_status karst_vector_norm(const karst_vector *vector, double *norm)
 {
   double on_host, sum;
-  if (!vector || !norm) return karst_missing(vector ? vector->context : NULL, "the place for the norm");
+  if (!vector) return KARST_ERROR_ARGUMENT;
   karst_context *context = vector->context;
+  karst_status status = norm ? KARST_SUCCESS : karst_missing(context, "the place for the norm");
+  status = karst_ranks_enter(context, status);
+  if (status) return status;
   const double *x = vector->values;
   double *square = context->backend->scalar(context, &on_host);
   karst_sums_dots(context, vector->length, 1, &x, x, square);
-  karst_status status = context->backend->download(context, &sum, square, sizeof sum);
+  status = context->backend->download(context, &sum, square, sizeof sum);
   return status ? status : karst_norm_of_square(context, vector->length, x, sum, norm);
 }
 
@@ -150,9 +153,10 @@ karst_status karst_vector_dot(const karst_vector *x, const karst_vector *y, doub
 {
   double on_host;
   karst_status status = check_pair(x, y);
+  if (!status && !result) status = karst_missing(y->context, "the place for the dot product");
+  if (y) status = karst_ranks_enter(y->context, status);
   if (status) return status;
   karst_context *context = y->context;
-  if (!result) return karst_missing(context, "the place for the dot product");
   const double *values = x->values;
   double *sum = context->backend->scalar(context, &on_host);
   karst_sums_dots(context, y->length, 1, &values, y->values, sum);

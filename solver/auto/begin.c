@@ -89,6 +89,9 @@ static karst_status make_orders(const karst_options *given, const karst_matrix *
 
 karst_status karst_auto_begin(const karst_options *given, bool orders, const karst_matrix *A, karst_auto *choice)
 {
+  if (A->halo) /* it would choose by the time of one rank */
+    return karst_fail(A->context, KARST_ERROR_OPTION,
+                      "a distributed matrix does not allow the choice auto of a preconditioner or an ordering");
   const char *learn = karst_options_find(given, "auto-learn");
   karst_methods chosen;
   karst_methods_read(given, &chosen);

@@ -1,0 +1,68 @@
+/* sums.c - makes sums over a rank's part of vectors sums over all ranks; see ranks.h.
+ *
+ * The parts of all ranks are gathered, and each rank adds them in the order of the ranks. A reduction of MPI may add in
+ * another order in each run. */
+#include "lib/profile/profile.h"
+#include "lib/ranks/ranks.h"
+
+#include <math.h>
+
+/* Adds count parts of each rank on the host. */
+static karst_status add_on_host(karst_context *context, int count, double *scalars)
+{
+  struct karst_ranks *ranks = context->ranks;
+  const size_t bytes = (size_t)count * sizeof *scalars;
+  karst_status status = context->backend->download(context, ranks->own, scalars, bytes);
+  const karst_status gathered = karst_ranks_gather(context, ranks->own, bytes, ranks->all);
+  if (!status) status = gathered;
+  for (int i = 0; i < count; i++) {
+    double sum = status ? NAN : 0;
+    for (int r = 0; r < ranks->transport.ranks; r++) sum += ranks->all[(int64_t)r * count + i];
+    ranks->own[i] = sum;
+  }
+  const karst_status uploaded = context->backend->upload(context, scalars, ranks->own, bytes);
+  return status ? status : uploaded;
+}
+
+static void complete(karst_context *context, int count, double *scalars)
+{
+  struct karst_ranks *ranks = context->ranks;
+  karst_timing timing;
+  karst_profile_begin(context, "sums over ranks", NULL, 0, &timing);
+  for (int done = 0; done < count; done += KARST_SUMS_MOST) {
+    const int most = count - done < KARST_SUMS_MOST ? count - done : KARST_SUMS_MOST;
+    const karst_status status = add_on_host(context, most, scalars + done);
+    if (status && !ranks->failed) ranks->failed = status;
+  }
+  karst_profile_end(&timing);
+}
+
+void karst_ranks_complete(karst_context *context, int count, double *scalars)
+{
+  struct karst_ranks *ranks = context->ranks;
+  if (!ranks || ranks->transport.ranks == 1 || count == 0) return;
+  if (!ranks->partial.held) {
+    complete(context, count, scalars);
+    return;
+  }
+  if (ranks->partial.count > 0 && ranks->partial.first + ranks->partial.count != scalars) {
+    complete(context, ranks->partial.count, ranks->partial.first);
+    ranks->partial.count = 0;
+  }
+  if (ranks->partial.count == 0) ranks->partial.first = scalars;
+  ranks->partial.count += count;
+}
+
+void karst_ranks_hold(karst_context *context)
+{
+  if (context->ranks) context->ranks->partial.held = true;
+}
+
+void karst_ranks_release(karst_context *context)
+{
+  struct karst_ranks *ranks = context->ranks;
+  if (!ranks) return;
+  if (ranks->partial.count > 0) complete(context, ranks->partial.count, ranks->partial.first);
+  ranks->partial.held = false;
+  ranks->partial.count = 0;
+}
