@@ -82,6 +82,46 @@ void residual_precise(karst_context *context, const karst_matrix *A, const doubl
                                                       b, x, g, r);
 }
 
+karst_status pin(karst_context *context, size_t bytes, const char *what, void **memory)
+{
+  return karst_cuda_status(context, cudaMallocHost(memory, bytes > 0 ? bytes : 1), what);
+}
+
+void unpin(karst_context *, void *memory) { cudaFreeHost(memory); }
+
+bool prepare(karst_context *context)
+{
+  const karst_transport *transport = &context->ranks->transport;
+  return !transport->queue_prepare || transport->queue_prepare(transport->user) == 1;
+}
+
+__global__ void add_parts(int ranks, int count, const double *parts, double *result)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  double sum = 0;
+  if (i >= count) return;
+  for (int r = 0; r < ranks; r++) sum += parts[(int64_t)r * count + i];
+  result[i] = sum;
+}
+
+karst_status reduce(karst_context *context, int count, double *scalars, double *parts)
+{
+  const karst_cuda *cuda = karst_cuda_of(context);
+  const karst_transport *transport = &context->ranks->transport;
+  const karst_status status =
+      transport->queue_gather(transport->user, scalars, (size_t)count * sizeof *scalars, parts, cuda->stream);
+  if (!status)
+    add_parts<<<karst_cuda_grid(count, KARST_CUDA_THREADS), KARST_CUDA_THREADS, 0, cuda->stream>>>(
+        transport->ranks, count, parts, scalars);
+  return status;
+}
+
+karst_status exchange(karst_context *context, int count, const karst_transfer *transfers)
+{
+  const karst_transport *transport = &context->ranks->transport;
+  return transport->queue_exchange(transport->user, count, transfers, karst_cuda_of(context)->stream);
+}
+
 } // namespace
 
 extern "C" {
@@ -89,5 +129,10 @@ extern const struct karst_halo_kernels karst_halo_kernels_cuda;
 const struct karst_halo_kernels karst_halo_kernels_cuda = {
     .add = karst_cuda_entry<add>::call,
     .residual_precise = karst_cuda_entry<residual_precise>::call,
+    .pin = karst_cuda_entry<pin>::call,
+    .unpin = karst_cuda_entry<unpin>::call,
+    .prepare = karst_cuda_entry<prepare>::call,
+    .reduce = karst_cuda_entry<reduce>::call,
+    .exchange = karst_cuda_entry<exchange>::call,
 };
 }

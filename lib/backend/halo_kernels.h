@@ -11,6 +11,15 @@ struct karst_halo_kernels {
   /* r = b - A x - G g in the rows of the boundary, to twice the working precision, rounded once. */
   void (*residual_precise)(karst_context *context, const karst_matrix *A, const double *b, const double *x,
                            const double *g, double *r);
+
+  /* Of a backend whose memory is not the host's; NULL on the CPU. pin takes host memory from which transfers are fast,
+   * and unpin releases it. The others call the functions of the transport that queue, with the context's device current;
+   * reduce then adds the parts of the ranks, in device memory [ranks count], in their order. */
+  karst_status (*pin)(karst_context *context, size_t bytes, const char *what, void **memory);
+  void (*unpin)(karst_context *context, void *memory);
+  bool (*prepare)(karst_context *context);
+  karst_status (*reduce)(karst_context *context, int count, double *scalars, double *parts);
+  karst_status (*exchange)(karst_context *context, int count, const karst_transfer *transfers);
 };
 
 #endif

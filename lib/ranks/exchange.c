@@ -1,13 +1,26 @@
 /* exchange.c - see exchange.h. Items are gathered into one array for each neighbour in device memory. */
 #include "lib/ranks/exchange.h"
 
+#include "lib/backend/halo_kernels.h"
 #include "lib/profile/profile.h"
 
 #include <string.h>
 
 static int64_t scalars(const karst_exchange *exchange, karst_index items) { return (int64_t)items * exchange->size; }
 
-/* Takes memory for the items, and for those on the host if that is another memory. */
+/* Whether the transport reads and writes the items where they are: in memory of the host, or of a device if it
+ * queues. */
+static bool is_direct(const karst_context *context) { return context->backend->host_memory || context->ranks->queues; }
+
+static karst_status pin(karst_context *context, int64_t count, const char *what, double **memory)
+{
+  void *pinned = NULL;
+  const karst_status status = context->backend->halo->pin(context, (size_t)count * sizeof(double), what, &pinned);
+  *memory = pinned;
+  return status;
+}
+
+/* Takes memory for the items, and in host memory too if the transport needs them there. */
 static karst_status take_memory(karst_exchange *e)
 {
   karst_context *context = e->context;
@@ -16,13 +29,13 @@ static karst_status take_memory(karst_exchange *e)
       karst_device_indices(context, e->sent, e->host_index, "the numbers of items to send", &e->index);
   if (!status) status = karst_device_doubles(context, sent, "items to send", &e->outgoing);
   if (!status) status = karst_device_doubles(context, received, "items to receive", &e->incoming);
-  if (context->backend->host_memory) {
+  if (is_direct(context)) {
     e->host_out = e->outgoing;
     e->host_in = e->incoming;
     return status;
   }
-  if (!status) status = karst_allocate(context, &e->host_out, sent, sizeof(double), "items to send");
-  if (!status) status = karst_allocate(context, &e->host_in, received, sizeof(double), "items to receive");
+  if (!status) status = pin(context, sent, "items to send", &e->host_out);
+  if (!status) status = pin(context, received, "items to receive", &e->host_in);
   return status;
 }
 
@@ -93,8 +106,8 @@ void karst_exchange_destroy(karst_exchange *e)
 {
   if (!e) return;
   karst_context *context = e->context;
-  if (e->host_out != e->outgoing) karst_release(context, e->host_out);
-  if (e->host_in != e->incoming) karst_release(context, e->host_in);
+  if (e->host_out && e->host_out != e->outgoing) context->backend->halo->unpin(context, e->host_out);
+  if (e->host_in && e->host_in != e->incoming) context->backend->halo->unpin(context, e->host_in);
   context->backend->release(context, e->index);
   context->backend->release(context, e->outgoing);
   context->backend->release(context, e->incoming);
@@ -106,26 +119,36 @@ void karst_exchange_destroy(karst_exchange *e)
 int64_t karst_exchange_memory(const karst_exchange *e)
 {
   const int64_t items = scalars(e, e->sent) + scalars(e, e->received);
-  return (e->context->backend->host_memory ? 1 : 2) * items * (int64_t)sizeof(double) +
+  return (is_direct(e->context) ? 1 : 2) * items * (int64_t)sizeof(double) +
          2 * e->sent * (int64_t)sizeof(karst_index) + e->neighbours * (int64_t)sizeof *e->transfers;
 }
 
-void karst_exchange_begin(karst_exchange *e, const double *x)
+/* Starts the transfers; *begun: and the transport must end them. */
+static karst_status start(const karst_exchange *e, bool *begun)
 {
   const struct karst_backend *backend = e->context->backend;
   const karst_transport *transport = &e->context->ranks->transport;
   const unsigned failures = karst_failures(e->context);
-  karst_timing timing;
-  karst_profile_begin(e->context, "exchange", NULL, 2 * (double)scalars(e, e->sent) * sizeof(double), &timing);
-  e->failed = KARST_SUCCESS;
-  if (e->sent > 0) backend->gather(e->context, e->sent, e->size, e->index, x, e->outgoing);
+  karst_status status = KARST_SUCCESS;
+  *begun = false;
+  if (e->context->ranks->queues)
+    return karst_check_returned(e->context, backend->halo->exchange(e->context, e->neighbours, e->transfers), failures,
+                                "queue_exchange", " of the transport");
   if (e->host_out != e->outgoing)
-    e->failed = backend->download(e->context, e->host_out, e->outgoing, (size_t)scalars(e, e->sent) * sizeof(double));
-  const karst_status begun =
+    status = backend->download(e->context, e->host_out, e->outgoing, (size_t)scalars(e, e->sent) * sizeof(double));
+  const karst_status started =
       karst_check_returned(e->context, transport->exchange_begin(transport->user, e->neighbours, e->transfers),
                            failures, "exchange_begin", " of the transport");
-  e->begun = begun == KARST_SUCCESS;
-  if (!e->failed) e->failed = begun;
+  *begun = started == KARST_SUCCESS;
+  return status ? status : started;
+}
+
+void karst_exchange_begin(karst_exchange *e, const double *x)
+{
+  karst_timing timing;
+  karst_profile_begin(e->context, "exchange", NULL, 2 * (double)scalars(e, e->sent) * sizeof(double), &timing);
+  if (e->sent > 0) e->context->backend->gather(e->context, e->sent, e->size, e->index, x, e->outgoing);
+  e->failed = start(e, &e->begun);
   karst_profile_end(&timing);
 }
 

@@ -1,5 +1,5 @@
 /* ranks.c - makes a context one of the ranks of a transport, and lets the ranks agree; see ranks.h. */
-#include "lib/ranks/ranks.h"
+#include "lib/backend/halo_kernels.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -61,18 +61,35 @@ static karst_status agree_on_memory(karst_context *context, const karst_transpor
   return failed;
 }
 
+/* Finds whether the transport will queue, which the ranks agree on in queue_prepare. */
+static void prepare_queues(karst_context *context)
+{
+  struct karst_ranks *ranks = context->ranks;
+  if (ranks->device_all) ranks->queues = context->backend->halo->prepare(context);
+}
+
 karst_status karst_context_set_transport(karst_context *context, const karst_transport *transport)
 {
   if (!context || !transport) return karst_missing(context, "the transport");
   karst_status status = check_transport(context, transport);
-  if (!status) status = agree_on_memory(context, transport, make(context, transport));
-  if (!status) return KARST_SUCCESS;
-  const bool made = context->ranks && context->ranks->transport.user == transport->user;
-  if (made)
+  if (status) {
+    if (transport->release) transport->release(transport->user);
+    return status;
+  }
+  status = agree_on_memory(context, transport, make(context, transport));
+  if (status && context->ranks)
     karst_ranks_destroy(context);
-  else if (transport->release)
+  else if (status && transport->release)
     transport->release(transport->user);
+  else
+    prepare_queues(context);
   return status;
+}
+
+const char *karst_context_transport(const karst_context *context)
+{
+  if (!context || !context->ranks) return "";
+  return context->ranks->transport.name ? context->ranks->transport.name : "a transport";
 }
 
 int karst_context_rank(const karst_context *context)

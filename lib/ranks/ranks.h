@@ -25,6 +25,7 @@ struct karst_ranks {
   karst_status failed;     /* of a postponed failure, whose sentence the context has; else KARST_SUCCESS */
   double *own, *all;       /* host memory for a reduction, [KARST_SUMS_MOST] and as many for each rank */
   double *device_all;      /* all in device memory, if the transport queues; else NULL */
+  bool queues;             /* the transport queues in device memory; the same on all ranks */
   struct {
     double *first; /* scalars that wait for the end of a hold, in device memory */
     int count;

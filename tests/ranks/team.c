@@ -244,6 +244,7 @@ static void *live(void *argument)
                                       .release = release};
   karst_status status = karst_context_set_device(rank->context, team->device);
   if (!status) status = karst_context_set_transport(rank->context, &rank->transport);
+  rank->calls = rank->gathers = rank->exchanges = 0;
   if (team->run) {
     if (!status) status = team->run(rank);
     team->status[rank->rank] = team_same(rank, status);
