@@ -12,23 +12,29 @@
  * Vectors read (r) and written (w) in an iteration, besides the products and applies:
  *     r*'v, v'v   2 r           s, |s|^2   2 r, 1 w     t's, t't   2 r        r, |r|^2   2 r, 1 w
  *     r*'r        2 r           x          3 r, 1 w     p          3 r, 1 w
- * and one download of 8 scalars. On a GPU the kernels of the products compute the sums too: r*'v and t's then read one
+ * and one download of 10 scalars. On a GPU the kernels of the products compute the sums too: r*'v and t's then read one
  * vector, and v'v and t't none. r*'r is computed while r is written and reads r* alone. Memory: r*, p, v, p^, s^, t; s
- * overwrites r. */
+ * overwrites r.
+ *
+ * Over several ranks an iteration takes two reductions instead of four: r*'v and v'v; then s's, r*'s, t's, t't and r*'t
+ * together. From these, |r|^2 = s's - 2 omega t's + omega^2 t't and rho' = r*'s - omega r*'t. The first loses its digits
+ * where |r| is far below |s|; r'r is then summed after all. */
 #include "lib/method/krylov.h"
 
 #include <float.h>
 #include <math.h>
 
 /* rho of this iteration and the next alternate between RHO and RHO + 1. The first LOOK scalars are downloaded. These
- * pairs are adjacent because one call writes or reads both: SIGMA VV, TS TT, ALPHA OMEGA, TURN UNIT. */
+ * scalars are adjacent because one call writes or reads them: SIGMA VV, SS RS TS TT RT, ALPHA OMEGA, TURN UNIT. */
 enum {
   RHO,
   SIGMA = RHO + 2, /* r*'v */
   VV,
   SS,
+  RS, /* r*'s; this and r*'t only over several ranks */
   TS,
   TT,
+  RT, /* r*'t */
   RR,
   LOOK,
   ALPHA = LOOK,
@@ -57,8 +63,31 @@ static karst_status first_half(karst_krylov *k, int now)
   const double *against[] = {k->work.vector[SHADOW], v};
   karst_status status = karst_krylov_precondition(k, k->work.vector[P], k->work.vector[P_HAT]);
   if (!status) status = karst_krylov_multiply_dots(k, k->work.vector[P_HAT], v, 2, against, s + SIGMA);
-  if (!status) karst_sums_step(k->context, k->n, s + RHO + now, s + SIGMA, s + ALPHA, v, k->work.r, s + SS, NULL, NULL);
-  return status;
+  if (status) return status;
+  if (karst_is_spread(k->context))
+    karst_sums_begin_step(k->context, k->n, s + RHO + now, s + SIGMA, s + ALPHA, v, k->work.r, s + SS,
+                          k->work.vector[SHADOW], s + RS);
+  else
+    karst_sums_step(k->context, k->n, s + RHO + now, s + SIGMA, s + ALPHA, v, k->work.r, s + SS, NULL, NULL);
+  return KARST_SUCCESS;
+}
+
+/* From s to omega, r and the next rho, with one reduction over the ranks. */
+static karst_status second_half_of_ranks(karst_krylov *k, int now)
+{
+  const struct karst_backend *backend = k->context->backend;
+  double *t = k->work.vector[T], *s = k->work.scalar;
+  const double *against[] = {k->work.r, t, k->work.vector[SHADOW]}, *rt = s + RT;
+  karst_status status = karst_krylov_precondition(k, k->work.r, k->work.vector[S_HAT]);
+  if (!status) status = karst_krylov_multiply(k, k->work.vector[S_HAT], t);
+  if (status) return status;
+  backend->dots(k->context, k->n, 3, against, t, s + TS);
+  karst_ranks_complete(k->context, RT + 1 - SS, s + SS);
+  backend->quotient(k->context, 1, s + TS, s + TT, NULL, NULL, s + OMEGA);
+  backend->combine(k->context, k->n, 1, -1, s + OMEGA, (const double *const *)&t, NULL, k->work.r, NULL);
+  backend->copy(k->context, 1, s + RS, s + RHO + 1 - now);
+  backend->combine(k->context, 1, 1, -1, s + OMEGA, &rt, NULL, s + RHO + 1 - now, NULL);
+  return KARST_SUCCESS;
 }
 
 /* From s to omega, r and the next rho. */
@@ -143,6 +172,19 @@ static karst_status end_iteration(karst_krylov *k, int now, double *norm, karst_
   return KARST_SUCCESS;
 }
 
+/* Over several ranks: finds r'r on the host from the sums of the iteration. */
+static karst_status find_square(karst_krylov *k)
+{
+  static const double digits = 1e-10; /* of s's: the part below which less than half of them are left */
+  double *s = k->work.host, *place = k->work.scalar + RR;
+  const double omega = s[TT] > 0 ? s[TS] / s[TT] : 0;
+  const double *const r = k->work.r;
+  s[RR] = s[SS] - 2 * omega * s[TS] + omega * omega * s[TT];
+  if (!(s[RR] < digits * s[SS])) return KARST_SUCCESS;
+  karst_sums_dots(k->context, k->n, 1, &r, r, place);
+  return karst_krylov_download(k, RR, 1);
+}
+
 static karst_status bicgstab_cycle(karst_krylov *k, karst_reason *reason)
 {
   int begun_at = k->iterations;
@@ -151,10 +193,11 @@ static karst_status bicgstab_cycle(karst_krylov *k, karst_reason *reason)
   bicgstab_begin(k);
   for (int now = 0; !done && *reason == KARST_SOUND; now = 1 - now) {
     karst_status status = first_half(k, now);
-    if (!status) status = second_half(k, now);
+    if (!status) status = karst_is_spread(k->context) ? second_half_of_ranks(k, now) : second_half(k, now);
     if (!status) status = karst_krylov_download_begin(k, 0, LOOK);
     if (!status) bicgstab_turn(k, now); /* while the download is under way; wasted in the last iteration */
     if (!status) status = karst_krylov_download_end(k);
+    if (!status && karst_is_spread(k->context)) status = find_square(k);
     if (!status) status = end_iteration(k, now, &norm, reason, &done);
     if (status) return status;
   }

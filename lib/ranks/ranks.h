@@ -26,11 +26,6 @@ struct karst_ranks {
   double *own, *all;       /* host memory for a reduction, [KARST_SUMS_MOST] and as many for each rank */
   double *device_all;      /* all in device memory, if the transport queues; else NULL */
   bool queues;             /* the transport queues in device memory; the same on all ranks */
-  struct {
-    double *first; /* scalars that wait for the end of a hold, in device memory */
-    int count;
-    bool held;
-  } partial;
 };
 
 static inline bool karst_is_spread(const karst_context *context) { return context->ranks != NULL; }
@@ -55,11 +50,8 @@ karst_status karst_ranks_largest(karst_context *context, int64_t *number);
 
 /* Makes count scalars in device memory, which are sums over this rank's part, sums over all ranks, in the order of the
  * stream. Each rank adds the parts in the order of the ranks, so that the bits are the same on all and in every run.
- * Between hold and release, scalars that follow each other in memory take one reduction together, at the latest in
- * release; nothing may read them before. Collective. */
+ * Collective. */
 void karst_ranks_complete(karst_context *context, int count, double *scalars);
-void karst_ranks_hold(karst_context *context);
-void karst_ranks_release(karst_context *context);
 
 /* For a product or a preconditioner that has failed on this rank in a solve: fills y with NaN, which all ranks find in
  * their next sum, and leaves the failure to the next karst_ranks_agree. Returns KARST_SUCCESS; in a context that is not

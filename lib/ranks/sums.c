@@ -24,10 +24,11 @@ static karst_status add_on_host(karst_context *context, int count, double *scala
   return status ? status : uploaded;
 }
 
-static void complete(karst_context *context, int count, double *scalars)
+void karst_ranks_complete(karst_context *context, int count, double *scalars)
 {
   struct karst_ranks *ranks = context->ranks;
   karst_timing timing;
+  if (!ranks || ranks->transport.ranks == 1) return;
   karst_profile_begin(context, "sums over ranks", NULL, 0, &timing);
   for (int done = 0; done < count; done += KARST_SUMS_MOST) {
     const int most = count - done < KARST_SUMS_MOST ? count - done : KARST_SUMS_MOST;
@@ -37,34 +38,4 @@ static void complete(karst_context *context, int count, double *scalars)
     if (status && !ranks->failed) ranks->failed = status;
   }
   karst_profile_end(&timing);
-}
-
-void karst_ranks_complete(karst_context *context, int count, double *scalars)
-{
-  struct karst_ranks *ranks = context->ranks;
-  if (!ranks || ranks->transport.ranks == 1 || count == 0) return;
-  if (!ranks->partial.held) {
-    complete(context, count, scalars);
-    return;
-  }
-  if (ranks->partial.count > 0 && ranks->partial.first + ranks->partial.count != scalars) {
-    complete(context, ranks->partial.count, ranks->partial.first);
-    ranks->partial.count = 0;
-  }
-  if (ranks->partial.count == 0) ranks->partial.first = scalars;
-  ranks->partial.count += count;
-}
-
-void karst_ranks_hold(karst_context *context)
-{
-  if (context->ranks) context->ranks->partial.held = true;
-}
-
-void karst_ranks_release(karst_context *context)
-{
-  struct karst_ranks *ranks = context->ranks;
-  if (!ranks) return;
-  if (ranks->partial.count > 0) complete(context, ranks->partial.count, ranks->partial.first);
-  ranks->partial.held = false;
-  ranks->partial.count = 0;
 }

@@ -30,19 +30,28 @@ static inline void karst_sums_combine(karst_context *context, int64_t n, int cou
   if (norm2) karst_ranks_complete(context, 1, norm2);
 }
 
-/* *step = a / b, or 0 if that is not finite, y = y - *step x, norm2 = y . y, and dot = with . y unless with is NULL. */
-static inline void karst_sums_step(karst_context *context, int64_t n, const double *a, const double *b, double *step,
-                                   const double *x, double *y, double *norm2, const double *with, double *dot)
+/* *step = a / b, or 0 if that is not finite, y = y - *step x, norm2 = y . y, and dot = with . y unless with is NULL. The
+ * sums are of this rank alone; a driver that completes them later, together with others, calls this. */
+static inline void karst_sums_begin_step(karst_context *context, int64_t n, const double *a, const double *b,
+                                         double *step, const double *x, double *y, double *norm2, const double *with,
+                                         double *dot)
 {
   if (context->backend->step) {
     context->backend->step(context, n, a, b, step, x, y, norm2, with, dot);
-    karst_ranks_complete(context, 1, norm2);
-    if (with) karst_ranks_complete(context, 1, dot);
     return;
   }
   context->backend->quotient(context, 1, a, b, NULL, NULL, step);
-  karst_sums_combine(context, n, 1, -1, step, &x, NULL, y, norm2);
-  if (with) karst_sums_dots(context, n, 1, &with, y, dot);
+  context->backend->combine(context, n, 1, -1, step, &x, NULL, y, norm2);
+  if (with) context->backend->dots(context, n, 1, &with, y, dot);
+}
+
+/* The same with sums over all ranks. */
+static inline void karst_sums_step(karst_context *context, int64_t n, const double *a, const double *b, double *step,
+                                   const double *x, double *y, double *norm2, const double *with, double *dot)
+{
+  karst_sums_begin_step(context, n, a, b, step, x, y, norm2, with, dot);
+  karst_ranks_complete(context, 1, norm2);
+  if (with) karst_ranks_complete(context, 1, dot);
 }
 
 #endif
