@@ -249,9 +249,9 @@ karst_status karst_matrix_create_distributed(karst_context *context, karst_index
                       "karst_context_set_communicator of karst_mpi.h");
   karst_status status = check_given(&g);
   if (!status) status = karst_allocate_zero(context, &halo, 1, sizeof *halo, "the halo");
+  if (halo) halo->context = context;
   status = karst_ranks_enter(context, status);
   if (!status) {
-    halo->context = context;
     halo->block_size = block_size;
     status = gather_sizes(&g, halo);
   }
