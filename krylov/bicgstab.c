@@ -81,7 +81,7 @@ static karst_status second_half_of_ranks(karst_krylov *k, int now)
   karst_status status = karst_krylov_precondition(k, k->work.r, k->work.vector[S_HAT]);
   if (!status) status = karst_krylov_multiply(k, k->work.vector[S_HAT], t);
   if (status) return status;
-  backend->dots(k->context, k->n, 3, against, t, s + TS);
+  karst_sums_begin_dots(k->context, k->n, 3, against, t, s + TS);
   karst_ranks_complete(k->context, RT + 1 - SS, s + SS);
   backend->quotient(k->context, 1, s + TS, s + TT, NULL, NULL, s + OMEGA);
   backend->combine(k->context, k->n, 1, -1, s + OMEGA, (const double *const *)&t, NULL, k->work.r, NULL);

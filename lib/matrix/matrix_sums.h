@@ -70,7 +70,7 @@ static inline karst_status karst_sums_residual_bounded(karst_context *context, c
   const karst_status status = karst_halo_residual_bounded(A, b, x, r, size, norm2);
   if (status) return status;
   for (int i = 0; i < 2; i++)
-    context->backend->dots(context, karst_matrix_rows(A), 1, &vectors[i], vectors[i], norm2 + i);
+    karst_sums_begin_dots(context, karst_matrix_rows(A), 1, &vectors[i], vectors[i], norm2 + i);
   karst_ranks_complete(context, 2, norm2);
   return KARST_SUCCESS;
 }

@@ -30,8 +30,16 @@ static inline void karst_sums_combine(karst_context *context, int64_t n, int cou
   if (norm2) karst_ranks_complete(context, 1, norm2);
 }
 
-/* *step = a / b, or 0 if that is not finite, y = y - *step x, norm2 = y . y, and dot = with . y unless with is NULL. The
- * sums are of this rank alone; a driver that completes them later, together with others, calls this. */
+/* Two functions for a driver that completes several sums together, by karst_ranks_complete: those of this rank alone.
+ *
+ * result[i] = x[i] . y for i < count */
+static inline void karst_sums_begin_dots(karst_context *context, int64_t n, int count, const double *const *x,
+                                         const double *y, double *result)
+{
+  context->backend->dots(context, n, count, x, y, result);
+}
+
+/* *step = a / b, or 0 if that is not finite, y = y - *step x, norm2 = y . y, and dot = with . y unless with is NULL. */
 static inline void karst_sums_begin_step(karst_context *context, int64_t n, const double *a, const double *b,
                                          double *step, const double *x, double *y, double *norm2, const double *with,
                                          double *dot)
@@ -45,7 +53,7 @@ static inline void karst_sums_begin_step(karst_context *context, int64_t n, cons
   if (with) context->backend->dots(context, n, 1, &with, y, dot);
 }
 
-/* The same with sums over all ranks. */
+/* The step with sums over all ranks. */
 static inline void karst_sums_step(karst_context *context, int64_t n, const double *a, const double *b, double *step,
                                    const double *x, double *y, double *norm2, const double *with, double *dot)
 {

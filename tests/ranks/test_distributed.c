@@ -1,6 +1,6 @@
 /* A matrix spread over ranks has the products, residuals and norms of the same matrix in one process, for any number of
  * ranks, block rows without ghosts and ranks without block rows, also after an update. */
-#include "tests/ranks/spread.h"
+#include "tests/ranks/spread_system.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* An error, a failed outcome or a decision on one rank is the same on all ranks, with one sentence that has the global
  * number of the block row, and no rank is left waiting. Each is tested on each rank. */
-#include "tests/ranks/spread.h"
+#include "tests/ranks/spread_system.h"
 #include "tests/support/problem.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Every driver solves a matrix spread over ranks, to the same x and with the same outcome, iterations and bits on all
  * ranks and in every run. With preconditioners that do not depend on how the rows are spread, the iterations are those
  * of one process. */
-#include "tests/ranks/spread.h"
+#include "tests/ranks/spread_system.h"
 #include "tests/support/problem.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* spread.h - a system in one process whose block rows a team's ranks share. */
-#ifndef KARST_TESTS_RANKS_SPREAD_H
-#define KARST_TESTS_RANKS_SPREAD_H
+/* spread_system.h - a system in one process whose block rows a team's ranks share. */
+#ifndef KARST_TESTS_RANKS_SPREAD_SYSTEM_H
+#define KARST_TESTS_RANKS_SPREAD_SYSTEM_H
 
 #include "tests/ranks/team.h"
 

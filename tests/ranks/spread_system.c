@@ -1,5 +1,5 @@
-/* spread.c - see spread.h. */
-#include "tests/ranks/spread.h"
+/* spread_system.c - see spread_system.h. */
+#include "tests/ranks/spread_system.h"
 
 #include <stdlib.h>
 #include <string.h>
