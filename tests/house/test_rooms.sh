@@ -10,7 +10,7 @@ room()
 {
   room=$1 wrong=''
   shift
-  for file in $(find "$room" -name '*.[ch]' -o -name '*.cu'); do
+  for file in $(find "$room" -name '*.[ch]' -o -name '*.cu' -o -name '*.hh'); do
     for include in $(sed -n 's/^#include "\(.*\)".*/\1/p' "$file"); do
       case $include in karst.h | config.h) continue ;; esac
       found=''
@@ -22,7 +22,7 @@ room()
 }
 
 cd "$srcdir" || exit 1
-echo 1..14
+echo 1..15
 room support
 room lib support
 room format lib support
@@ -35,6 +35,7 @@ room precond lib symbolic
 room krylov lib
 room solver lib symbolic support
 room tools support
+room plugins
 report "a driver knows an operator and no matrix, and takes its sums through lib/vector/sums.h" \
   "$(grep -nE 'karst_matrix|backend->(dots|multiply|residual)\b' krylov/*.[ch])"
 report "each parallel region has the threads of a piece of work" \

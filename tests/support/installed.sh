@@ -63,6 +63,12 @@ with_cxx_handles()
     -o "$scratch/blackoil" && "$scratch/blackoil"
 }
 
+# The header for dune-istl, by the flags of pkg-config alone.
+beside_dune()
+{
+  echo '#include <karst.hh>' | c++ -std=c++17 -Wall -Wextra -Werror $(pkg-config --cflags karst) -fsyntax-only -x c++ -
+}
+
 has_cxx17() { echo 'template <auto> struct s;' | c++ -std=c++17 -x c++ -c - -o "$scratch/17.o"; }
 
 python() { KARST_LIBRARY=$libdir/libkarst.so PYTHONPATH=$docdir/examples PYTHONDONTWRITEBYTECODE=1 python3 "$@"; }
@@ -293,6 +299,11 @@ elif ! has_cxx17 2>/dev/null; then
   skip "the handles for C++ work" "c++ does not know C++17"
 else
   check "the handles for C++ work" with_cxx_handles
+fi
+if echo '#include <dune/istl/bcrsmatrix.hh>' | c++ -std=c++17 -E -x c++ - >/dev/null 2>&1; then
+  check "the header for dune-istl compiles" beside_dune
+else
+  skip "the header for dune-istl compiles" "no c++ for C++17, or no dune-istl"
 fi
 if [ ! -e "$libdir/libkarst.so" ]; then
   skip "Karst serves Python" "no shared library"
