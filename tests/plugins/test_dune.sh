@@ -20,6 +20,10 @@ compile()
   exit 1
 }
 
+# dune-istl releases the columns of a matrix with another size than it took, which a sanitizer minds.
+ASAN_OPTIONS=$ASAN_OPTIONS${ASAN_OPTIONS:+:}new_delete_type_mismatch=0
+export ASAN_OPTIONS
+
 compile tests/plugins/dune.cpp tests/libtested.la
 "$scratch/program" >"$scratch/results" || status=$?
 grep -v '^1\.\.' "$scratch/results"
