@@ -132,21 +132,16 @@ inline karst_index toIndex(std::size_t count, const char *what)
                                               "-bit indices count: configure Karst with --enable-int64");
 }
 
-// The size b of blocks that are, or are derived from, FieldMatrix<double, b, b>; 0 for all others.
-template <int b> std::integral_constant<int, b> matrixBlock(const Dune::FieldMatrix<double, b, b> *);
-std::integral_constant<int, 0> matrixBlock(const void *);
-template <int b> std::integral_constant<int, b> vectorBlock(const Dune::FieldVector<double, b> *);
-std::integral_constant<int, 0> vectorBlock(const void *);
-
-template <class V> inline constexpr int vectorBlockSize = 0;
-template <class B, class A>
-inline constexpr int vectorBlockSize<Dune::BlockVector<B, A>> = decltype(vectorBlock(std::declval<B *>()))::value;
+// The size b of the blocks of a matrix, if they are, or are derived from, FieldMatrix<double, b, b>, and of a vector of
+// FieldVector<double, b>; 0 for all other types.
+template <int b> std::integral_constant<int, b> sizeOf(const Dune::FieldMatrix<double, b, b> *);
+std::integral_constant<int, 0> sizeOf(const void *);
 template <class M> inline constexpr int blockSize = 0;
 template <class B, class A>
-inline constexpr int blockSize<Dune::BCRSMatrix<B, A>> = decltype(matrixBlock(std::declval<B *>()))::value;
-template <class M, class X, class Y>
-inline constexpr bool isSupported =
-    blockSize<M> > 0 && vectorBlockSize<X> == blockSize<M> &&vectorBlockSize<Y> == blockSize<M>;
+inline constexpr int blockSize<Dune::BCRSMatrix<B, A>> = decltype(sizeOf(std::declval<B *>()))::value;
+template <int b, class A> inline constexpr int blockSize<Dune::BlockVector<Dune::FieldVector<double, b>, A>> = b;
+constexpr bool fit(int matrix, int x, int y) { return matrix > 0 && x == matrix && y == matrix; }
+template <class M, class X, class Y> inline constexpr bool isSupported = fit(blockSize<M>, blockSize<X>, blockSize<Y>);
 
 // A context with its options and the matrix in it, whatever the type of dune's matrix.
 class System
@@ -208,17 +203,15 @@ public:
     checkBuilt();
     const M &A = *source_;
     const karst_index rows = toIndex(A.N(), "block rows");
-    const std::size_t blocks = A.nonzeroes();
-    toIndex(blocks, "blocks");
+    column.reserve(static_cast<std::size_t>(toIndex(A.nonzeroes(), "blocks")));
     rowStart.reserve(A.N() + 1);
-    column.reserve(blocks);
     rowStart.push_back(0);
     for (const auto &row : A) {
       for (auto entry = row.begin(); entry != row.end(); ++entry)
         column.push_back(static_cast<karst_index>(entry.index()));
       rowStart.push_back(static_cast<karst_index>(column.size()));
     }
-    value.resize(b * b * blocks);
+    value.resize(b * b * column.size());
     transpose();
     matrix = make<Matrix>(context, karst_matrix_create, context.get(), rows, blockSize<M>, rowStart.data(),
                           column.data(), value.data(), KARST_REFERENCE);
@@ -253,8 +246,8 @@ private:
       if (i + 1 == rowStart.size() || row.size() != static_cast<std::size_t>(rowStart[i + 1] - rowStart[i])) return i;
       for (auto entry = row.begin(); entry != row.end(); ++entry, ++expected) {
         if (entry.index() != static_cast<std::size_t>(*expected)) return i;
-        for (int c = 0; c < blockSize<M>; c++)
-          for (int r = 0; r < blockSize<M>; r++) *to++ = (*entry)[r][c];
+        for (std::size_t c = 0; c < blockSize<M>; c++)
+          for (std::size_t r = 0; r < blockSize<M>; r++) *to++ = (*entry)[r][c];
       }
       i++;
     }
@@ -377,11 +370,11 @@ private:
 
 // Solves A x = b by the options solver, precond, ordering, rtol, max-iterations and others, and leaves b unchanged.
 //
-// result.converged says that the true residual |b - A x| met the target: max(rtol |b|, atol) by the options, or for apply
-// with a reduction this part of the start's residual. result.reduction is the true residual over that of the start. A
-// solve that ends at max-iterations, stagnates or diverges has converged = false; x is then the best that was found.
-// Dune::SolverAbort is thrown where dune's own solvers throw it, at a breakdown or a NaN; then too x is the best and
-// result is filled. A singular block is found by apply, not by the constructor.
+// result.converged says that the true residual |b - A x| met the target: max(rtol |b|, atol) of the options, or for the
+// apply with a reduction this part of the start's residual. result.reduction is the true residual over that of the
+// start. A solve that ends at max-iterations, stagnates or diverges has converged = false; x is then the best found.
+// Dune::SolverAbort is thrown where dune's own solvers throw it, at a breakdown or a NaN; x is the best found
+// then too, and result is filled. A singular block is found by apply, not by the constructor.
 template <class X, class Y = X> class Solver : public Dune::InverseOperator<X, Y>
 {
 public:

@@ -41,8 +41,8 @@ template <class M> static void fill(M &A)
 {
   for (auto row = A.begin(); row != A.end(); ++row)
     for (auto entry = row->begin(); entry != row->end(); ++entry)
-      for (int r = 0; r < M::block_type::rows; r++)
-        for (int c = 0; c < M::block_type::cols; c++)
+      for (std::size_t r = 0; r < M::block_type::rows; r++)
+        for (std::size_t c = 0; c < M::block_type::cols; c++)
           (*entry)[r][c] = tap_random() + (entry.index() == row.index() && r == c ? 5. * M::block_type::rows : 0);
 }
 
@@ -57,7 +57,7 @@ template <class V> static V randomVector(std::size_t n)
 // A^-1 v by dense elimination.
 template <class M, class V> static V denseSolution(const M &A, V v)
 {
-  constexpr int b = M::block_type::rows;
+  constexpr std::size_t b = M::block_type::rows;
   const std::size_t n = A.N() * b;
   std::vector<double> dense(n * n);
   for (auto row = A.begin(); row != A.end(); ++row)
@@ -282,14 +282,14 @@ static void mistakesInMatrices()
   Karst::Solver<X> solver(A);
   const X d = randomVector<X>(20), before = applied<X>(preconditioner, d);
   Dune::InverseOperatorResult result;
-  const auto fails = [&](double value, karst_index at, const char *what) {
+  const auto fails = [&](double value, std::size_t at, const char *what) {
     M bad(A);
     bad[at][at] = value;
     try {
       P refuses(bad);
       tap_ok(false, "%s is an exception", what);
     } catch (const Dune::MatrixBlockError &e) {
-      tap_ok(e.r == at && e.c == at &&
+      tap_ok(e.r == static_cast<int>(at) && e.c == e.r &&
                  std::string(e.what()).find("block row " + std::to_string(at)) != std::string::npos,
              "%s is an exception with its block row", what);
     }
