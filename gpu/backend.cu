@@ -96,6 +96,14 @@ static cudaError_t make_state(struct karst_cuda *cuda, int device)
   return cudaSuccess;
 }
 
+int karst_count_cuda()
+{
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  cudaGetLastError();
+  return 0;
+}
+
 karst_status karst_open_cuda(karst_context *context, int device)
 {
   struct CUctx_st *primary;

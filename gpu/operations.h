@@ -7,6 +7,7 @@
 
 /* backend.cu */
 karst_status karst_open_cuda(karst_context *context, int device);
+int karst_count_cuda();
 void karst_close_cuda(karst_context *context);
 void karst_describe_cuda(karst_context *context);
 void *karst_stream_cuda(const karst_context *context);

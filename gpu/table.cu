@@ -35,6 +35,7 @@ const struct karst_backend karst_backend_cuda = {
     .lines = &karst_lines_kernels_cuda,
     .halo = &karst_halo_kernels_cuda,
     .open = karst_open_cuda,
+    .count = karst_count_cuda,
     .close = GUARDED(close),
     .describe = karst_describe_cuda,
     .stream = karst_stream_cuda,

@@ -36,6 +36,7 @@ struct karst_backend {
 
   /* Makes device number device of this backend the context's. NULL: the only device, without opening or number. */
   karst_status (*open)(karst_context *context, int device);
+  int (*count)(void); /* of the devices; NULL: one */
   void (*close)(karst_context *context);
   /* Writes a short text such as "cpu, 2 threads" into the context's device_text. */
   void (*describe)(karst_context *context);

@@ -7,6 +7,7 @@
 #include "lib/ranks/ranks.h"
 
 #include <pthread.h>
+#include <string.h>
 #include <unistd.h>
 
 karst_status karst_context_create(const karst_allocator *allocator, karst_context **context)
@@ -68,6 +69,14 @@ karst_status karst_context_set_device(karst_context *context, const char *device
   if (!status) context->backend = backend;
   context->backend->describe(context);
   return status;
+}
+
+int karst_device_count(const char *device)
+{
+  int number;
+  const struct karst_backend *backend = device ? karst_backend_find(device, &number) : NULL;
+  if (!backend || strcmp(device, backend->name) != 0) return 0;
+  return backend->count ? backend->count() : 1;
 }
 
 const char *karst_context_device(karst_context *context) { return context ? context->device_text : ""; }

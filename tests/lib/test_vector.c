@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MOST = 40 };
@@ -367,6 +368,12 @@ static void device_names(void)
     tap_ok(found && strncmp(found->name, known[i].name, strlen(found->name)) == 0 && number == known[i].number,
            "%s is device %d of its backend", known[i].name, number);
   }
+  const int gpus = karst_device_count("cuda");
+  char beyond[32];
+  snprintf(beyond, sizeof beyond, "cuda:%d", gpus);
+  tap_ok(karst_device_count("cpu") == 1 && gpus >= 0 && !karst_device_count("cuda:0") && !karst_device_count(NULL) &&
+             karst_context_set_device(context, beyond) == KARST_ERROR_NO_DEVICE,
+         "%d GPUs are counted, and %s is not there", gpus, beyond);
   tap_ok(karst_backends[0]->host_memory && !karst_backends[0]->open, "a context begins with the host");
   karst_context_destroy(context);
 }
