@@ -28,9 +28,9 @@ PETSC_EXTERN PetscErrorCode KarstPetscRegister(void);
 
 /* Sets an option of the preconditioner or of the solver from text: the name is that of the option after -pc_karst_ or
  * -ksp_karst_, such as "level", and may have '-' in place of '_'. Names and values are those of karst_options_set, and
- * device ("cpu", "cuda", "cuda:N"), threads and block_size. It takes effect at the next set-up, for which PCReset and
- * KSPReset make sure; options from the command line replace it. PETSC_ERR_USER_INPUT with a sentence for an unknown name
- * or a value that is not allowed. Nothing happens with another type. */
+ * device ("cpu", "cuda", "cuda:N"), threads and block_size. A new value takes effect at the next application or solve;
+ * options from the command line replace it. PETSC_ERR_USER_INPUT with a sentence for an unknown name or a value that is
+ * not allowed. Nothing happens with another type. */
 PETSC_EXTERN PetscErrorCode PCKarstSetOption(PC pc, const char name[], const char value[]);
 PETSC_EXTERN PetscErrorCode KSPKarstSetOption(KSP ksp, const char name[], const char value[]);
 

@@ -92,12 +92,14 @@ static PetscErrorCode apply_transpose(PC pc, Vec r, Vec z)
           "bcgs");
 }
 
+/* With other options the next use of the PC sets it up again, even if the matrix is the same. */
 static PetscErrorCode set_from_options(PC pc, karst_petsc_items items)
 {
   pc_karst *karst = pc->data;
 
   PetscFunctionBegin;
   PetscCall(karst_petsc_settings_read(&karst->settings, items));
+  if (karst->settings.changed) pc->setupcalled = 0;
   PetscFunctionReturn(0);
 }
 
@@ -115,12 +117,12 @@ static PetscErrorCode view(PC pc, PetscViewer viewer)
   PetscCall(karst_petsc_system_view(&karst->system, viewer));
   if (!karst->precond) PetscFunctionReturn(0);
   KARST_CALL(karst->system.context, karst_precond_get_info(karst->precond, &info));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  fill: %g, bytes: %lld\n", info.fill, (long long)info.memory));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  fill: %.3g, bytes: %lld\n", info.fill, (long long)info.memory));
   for (size_t i = 0; karst_precond_report(karst->precond, i, &value); i++) {
-    if (value.text)
-      PetscCall(PetscViewerASCIIPrintf(viewer, "  %s: %s\n", value.name, value.text));
-    else
-      PetscCall(PetscViewerASCIIPrintf(viewer, "  %s: %g %s\n", value.name, value.number, value.unit));
+    char number[32];
+    snprintf(number, sizeof number, "%.6g", value.number);
+    PetscCall(
+        PetscViewerASCIIPrintf(viewer, "  %s: %s %s\n", value.name, value.text ? value.text : number, value.unit));
   }
   if (karst->failure[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  the set-up has failed: %s\n", karst->failure));
   PetscFunctionReturn(0);
@@ -144,6 +146,7 @@ static PetscErrorCode set_option(PC pc, const char name[], const char value[])
 
   PetscFunctionBegin;
   PetscCall(karst_petsc_settings_set(&karst->settings, name, value));
+  if (karst->settings.changed) pc->setupcalled = 0;
   PetscFunctionReturn(0);
 }
 

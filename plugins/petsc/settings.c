@@ -41,6 +41,13 @@ static PetscBool is(const char *text, const char *name)
   return *text == *name ? PETSC_TRUE : PETSC_FALSE;
 }
 
+/* Writes a name of the library as PETSc writes names. */
+static void underscored(char *name)
+{
+  for (; *name; name++)
+    if (*name == '-') *name = '_';
+}
+
 /* Whether the KSP has an option of PETSc's own for this. */
 static PetscBool has_own(const char *name)
 {
@@ -55,7 +62,8 @@ static PetscBool is_offered(const karst_petsc_settings *settings, const char *na
   return !settings->bare || !karst_options_used(settings->bare, name);
 }
 
-static PetscErrorCode set_number(PetscInt *number, const char *name, const char *value, PetscInt least)
+static PetscErrorCode set_number(karst_petsc_settings *settings, PetscInt *number, const char *name, const char *value,
+                                 PetscInt least)
 {
   char *end;
 
@@ -63,22 +71,53 @@ static PetscErrorCode set_number(PetscInt *number, const char *name, const char 
   const long n = strtol(value, &end, 10);
   PetscCheck(end != value && !*end && n >= least && n <= PETSC_MAX_INT, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "Karst: %s takes a number from %d on, and not \"%s\"", name, (int)least, value);
+  if (*number != n) settings->changed = PETSC_TRUE;
   *number = (PetscInt)n;
   PetscFunctionReturn(0);
 }
 
+static PetscErrorCode set_device(karst_petsc_settings *settings, const char *value)
+{
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(settings->device, value, &same));
+  if (!same) settings->changed = PETSC_TRUE;
+  PetscCall(PetscStrncpy(settings->device, value, sizeof settings->device));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode set_option(karst_petsc_settings *settings, const char *name, const char *value)
+{
+  char *before = NULL;
+  const char *now;
+  PetscBool same;
+
+  PetscFunctionBegin;
+  if (!karst_options_get(settings->options, name, &now)) PetscCall(PetscStrallocpy(now, &before));
+  const karst_status status = karst_options_set(settings->options, name, value);
+  if (!status) {
+    KARST_CALL(settings->context, karst_options_get(settings->options, name, &now));
+    PetscCall(PetscStrcmp(before, now, &same));
+    if (!same) settings->changed = PETSC_TRUE;
+  }
+  PetscCall(PetscFree(before));
+  KARST_CALL(settings->context, status);
+  PetscFunctionReturn(0);
+}
+
+/* A value that an option has already changes nothing: programs read their options again and again. */
 PetscErrorCode karst_petsc_settings_set(karst_petsc_settings *settings, const char *name, const char *value)
 {
   PetscFunctionBegin;
-  settings->changed = PETSC_TRUE;
   if (is(name, "device"))
-    PetscCall(PetscStrncpy(settings->device, value, sizeof settings->device));
+    PetscCall(set_device(settings, value));
   else if (is(name, "threads"))
-    PetscCall(set_number(&settings->threads, "threads", value, 1));
+    PetscCall(set_number(settings, &settings->threads, "threads", value, 1));
   else if (is(name, "block_size"))
-    PetscCall(set_number(&settings->block_size, "block_size", value, 0));
+    PetscCall(set_number(settings, &settings->block_size, "block_size", value, 0));
   else
-    KARST_CALL(settings->context, karst_options_set(settings->options, name, value));
+    PetscCall(set_option(settings, name, value));
   PetscFunctionReturn(0);
 }
 
@@ -91,8 +130,7 @@ static PetscErrorCode read_one(karst_petsc_settings *settings, karst_petsc_items
 
   PetscFunctionBegin;
   snprintf(key, sizeof key, "-%s_karst_%s", settings->kind, name);
-  for (char *c = key + 1; *c; c++)
-    if (*c == '-') *c = '_';
+  underscored(key + 1);
   snprintf(text, sizeof text, "%s: %s", values, help);
   PetscCall(PetscOptionsString(key, text, "Karst", now, value, sizeof value, &given));
   if (given) PetscCall(karst_petsc_settings_set(settings, name, value));
@@ -167,6 +205,7 @@ static PetscErrorCode view_options(const karst_petsc_settings *settings, PetscVi
     snprintf(name, sizeof name, "%s%s", prefix, info.name);
     if (!is_offered(settings, name)) continue;
     KARST_CALL(settings->context, karst_options_get(settings->options, name, &value));
+    underscored(name);
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %s: %s\n", name, value));
     if (info.kind != KARST_OPTION_PRECOND) continue;
     strcat(name, ".");
