@@ -21,7 +21,7 @@ check()
 
 skip() { number=$((number + 1)); echo "ok $number - $1 # SKIP $2"; }
 
-PKG_CONFIG_PATH=$libdir/pkgconfig
+PKG_CONFIG_PATH=$libdir/pkgconfig${petsc_folder:+:$petsc_folder/lib/pkgconfig}
 export PKG_CONFIG_PATH
 
 # Each takes the name of an example.
@@ -260,6 +260,14 @@ runs()
       LDFLAGS="-Wl,-rpath,$libdir" && "./$example" "$@")
 }
 
+# As a user of PETSc does, who has the header of MPI from its compiler.
+with_petsc()
+{
+  $CC $CFLAGS $mpi_flags "$docdir/examples/petsc.c" $(pkg-config --cflags --libs karst-petsc karst) \
+    -Wl,-rpath,"$libdir" -o "$scratch/petsc" $mpi_libraries && "$scratch/petsc" -pc_type karst -ksp_view |
+    grep 'type: karst' && [ -e "$(pkg-config --variable=plugin karst-petsc)" ]
+}
+
 one_header()
 {
   [ -f "$includedir/karst.h" ] && ! ls "$includedir" | grep -i -E 'context|solver|backend'
@@ -316,6 +324,11 @@ else
   else
     skip "what the manual shows of Python works" "no scipy"
   fi
+fi
+if [ -e "$libdir/libkarst_petsc.so" ]; then
+  check "petsc, compiled with pkg-config, runs in PETSc" with_petsc
+else
+  skip "petsc runs in PETSc" "built without PETSc"
 fi
 if command -v cc >/dev/null; then
   check "README's line compiles README's program" shown_in_readme

@@ -1,0 +1,76 @@
+/* Karst as a preconditioner of PETSc: each rank makes a system of the gallery and takes its block rows, as a simulator
+ * has those of its cells. PETSc runs BiCGSTAB over all ranks. Options say that Karst factors the rows of each, and how:
+ *
+ *     mpiexec -n 4 petsc -system blackoil:60x220x5 -pc_type bjacobi -sub_pc_type karst -sub_pc_karst_precond cpr
+ *
+ * With the values of the next time step Karst factors again, without a new analysis. */
+#include <karst.h>
+#include <karst_petsc.h>
+
+/* Makes this rank's block rows, from number *first on, with the values 0. Either call for the pattern is for MATBAIJ. */
+static PetscErrorCode create_matrix(const karst_matrix *from, PetscInt *first, PetscInt *rows, Mat *A)
+{
+  const PetscInt b = karst_matrix_block_size(from);
+  PetscInt own = PETSC_DECIDE, all = (PetscInt)karst_matrix_rows(from), *start;
+  PetscFunctionBeginUser;
+  PetscCall(PetscSplitOwnershipBlock(PETSC_COMM_WORLD, b, &own, &all));
+  PetscCallMPI(MPI_Scan(&own, first, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  *rows = own / b, *first = *first / b - *rows;
+  const karst_index *from_start = karst_matrix_row_start(from) + *first;
+  const karst_index *column = karst_matrix_column(from) + from_start[0];
+  PetscCall(PetscMalloc1(*rows + 1, &start));
+  for (PetscInt i = 0; i <= *rows; i++) start[i] = from_start[i] - from_start[0];
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, own, own, all, all));
+  PetscCall(MatSetType(*A, MATBAIJ));
+  PetscCall(MatSeqBAIJSetPreallocationCSR(*A, b, start, column, NULL));
+  PetscCall(MatMPIBAIJSetPreallocationCSR(*A, b, start, column, NULL));
+  PetscCall(MatSetOption(*A, MAT_ROW_ORIENTED, PETSC_FALSE)); /* blocks are stored by columns in both libraries */
+  PetscCall(PetscFree(start));
+  PetscFunctionReturn(0);
+}
+
+int main(int argc, char **argv)
+{
+  char name[PETSC_MAX_PATH_LEN] = "blackoil:20x20x5";
+  PetscInt steps = 3, first, rows, iterations;
+  karst_context *context;
+  karst_matrix *system = NULL;
+  Mat A;
+  Vec b, x;
+  KSP ksp;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(KarstPetscRegister());
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-system", name, sizeof name, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-steps", &steps, NULL));
+  if (karst_context_create(NULL, &context)) return 1;
+  if (karst_gallery_create(context, name, 0, &system, NULL))
+    return fprintf(stderr, "%s\n", karst_context_error(context));
+  PetscCall(create_matrix(system, &first, &rows, &A));
+  const karst_index *start = karst_matrix_row_start(system), *column = karst_matrix_column(system);
+  const int64_t size = karst_matrix_block_size(system), entries = size * size;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetType(ksp, KSPBCGS));
+  PetscCall(KSPSetFromOptions(ksp));
+  for (PetscInt step = 1; step <= steps; step++) {
+    for (PetscInt i = first; i < first + rows; i++)
+      PetscCall(MatSetValuesBlocked(A, 1, &i, start[i + 1] - start[i], column + start[i],
+                                    karst_matrix_value(system) + entries * start[i], INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetIterationNumber(ksp, &iterations));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "step %d: iterations %d\n", (int)step, (int)iterations));
+  }
+  karst_matrix_destroy(system);
+  karst_context_destroy(context);
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFinalize());
+  return 0;
+}
