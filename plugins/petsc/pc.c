@@ -1,6 +1,7 @@
 /* pc.c - the preconditioner: z = M^-1 r with a preconditioner of Karst in natural order, unscaled. */
 #include "plugins/petsc/plugin.h"
 
+#include <math.h>
 #include <stdio.h>
 
 typedef struct pc_karst {
@@ -72,7 +73,7 @@ static PetscErrorCode apply(PC pc, Vec r, Vec z)
 
   PetscFunctionBegin;
   if (karst->failure[0]) {
-    PetscCall(VecSetInf(z));
+    PetscCall(VecSet(z, INFINITY));
     PetscFunctionReturn(0);
   }
   PetscCall(karst_petsc_vector_begin(&karst->system, r, KARST_PETSC_READ, &from));

@@ -7,6 +7,7 @@
 
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/pcimpl.h>
+#include <petscdevice.h>
 
 /* configure compares them and says what to do. */
 _Static_assert(sizeof(PetscInt) == sizeof(karst_index), "PetscInt and karst_index have the same width");
