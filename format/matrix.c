@@ -183,7 +183,8 @@ karst_status karst_matrix_write(const karst_matrix *matrix, const char *path)
   const bool binary = karst_path_ends(path, ".kbsr") || karst_path_ends(path, ".kbsr.gz");
   if (!binary && !karst_path_ends(path, ".mtx") && !karst_path_ends(path, ".mtx.gz") && !karst_place_is_alone(path))
     return karst_fail(context, KARST_ERROR_ARGUMENT, "%s does not end in .mtx, .mtx.gz, .kbsr or .kbsr.gz", path);
-  karst_status status = karst_matrix_host_value(matrix, &value);
+  karst_status status = karst_matrix_check_whole(matrix, "a file holds");
+  if (!status) status = karst_matrix_host_value(matrix, &value);
   if (status) return status;
   status = check_finite(matrix, value, path);
   if (!status) status = karst_output_open(context, path, &output);

@@ -26,7 +26,8 @@ karst_status karst_matrix_create_filled(const karst_matrix *A, int level, karst_
   if (filled) *filled = NULL;
   if (!A || !filled) return karst_missing(A ? A->context : NULL, A ? "the place for the matrix" : "the matrix");
   if (level < 0) return karst_fail(A->context, KARST_ERROR_ARGUMENT, "level %d of ILU(k) is negative", level);
-  karst_status status = karst_matrix_check_diagonal(A);
+  karst_status status = karst_matrix_check_whole(A, "the fill is that of");
+  if (!status) status = karst_matrix_check_diagonal(A);
   if (status) return status;
   status = make_joined(A, level, &position, filled);
   if (!status) status = karst_matrix_spread_values(A, position, *filled);

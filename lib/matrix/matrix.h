@@ -56,6 +56,9 @@ struct karst_permuted {
  * share a matrix, the pattern is always there, and only one thread at a time uses a GPU's context. */
 karst_status karst_matrix_fetch_pattern(const karst_matrix *matrix);
 
+/* KARST_ERROR_ARGUMENT if the matrix is distributed, for what needs a whole matrix; what: "a file holds". */
+karst_status karst_matrix_check_whole(const karst_matrix *matrix, const char *what);
+
 /* Returns the first block row without its diagonal block, or -1. It searches the pattern once in a matrix's life. */
 karst_index karst_matrix_find_missing_diagonal(const karst_matrix *matrix);
 

@@ -203,6 +203,8 @@ karst_status karst_matrix_convert(const karst_matrix *matrix, int block_size, ka
   if (block_size < 1 || block_size > KARST_BLOCK_SIZE_MAX)
     return karst_fail(matrix->context, KARST_ERROR_ARGUMENT, "block size %d: 1 to %d are possible", block_size,
                       KARST_BLOCK_SIZE_MAX);
+  status = karst_matrix_check_whole(matrix, "a conversion takes");
+  if (status) return status;
   if (matrix->block_size != 1 && block_size != 1 && block_size != matrix->block_size) {
     status = karst_matrix_convert(matrix, 1, &scalar);
     if (!status) status = karst_matrix_convert(scalar, block_size, result);

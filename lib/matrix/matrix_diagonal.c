@@ -65,11 +65,13 @@ karst_status karst_matrix_insert_diagonal(const karst_matrix *A, karst_matrix **
   if (inserted) *inserted = 0;
   if (!A || !result) return karst_missing(A ? A->context : NULL, A ? "the place for the matrix" : "the matrix");
   const int64_t old = A->row_start[A->block_rows], missing = count_missing(A);
+  karst_status status = karst_matrix_check_whole(A, "the diagonal is inserted into");
+  if (status) return status;
   if (missing > KARST_INDEX_MAX - old)
     return karst_fail(A->context, KARST_ERROR_INDEX_OVERFLOW,
                       "%lld blocks and %lld on the diagonal are more than the index type can count", (long long)old,
                       (long long)missing);
-  karst_status status = karst_allocate(A->context, &position, old, sizeof *position, "the places of blocks");
+  status = karst_allocate(A->context, &position, old, sizeof *position, "the places of blocks");
   if (!status) status = make_extended(A, old + missing, position, result);
   if (!status) status = karst_matrix_spread_values(A, position, *result);
   if (!status) status = karst_matrix_copy_grid(A, NULL, *result);

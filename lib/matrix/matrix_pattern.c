@@ -60,6 +60,12 @@ karst_status karst_matrix_check(karst_context *context, karst_index block_rows, 
   return KARST_SUCCESS;
 }
 
+karst_status karst_matrix_check_whole(const karst_matrix *matrix, const char *what)
+{
+  if (!matrix->halo) return KARST_SUCCESS;
+  return karst_fail(matrix->context, KARST_ERROR_ARGUMENT, "the matrix is spread over ranks, and %s a whole one", what);
+}
+
 /* Copies indices to the host, unless they are there. */
 static karst_status fetch_indices(karst_context *context, int64_t count, const karst_index *memory, const char *what,
                                   karst_index **host)
