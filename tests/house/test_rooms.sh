@@ -34,6 +34,7 @@ room baselines lib cpu gpu
 room precond lib symbolic
 room krylov lib
 room solver lib symbolic support
+room mpi
 room tools support
 room plugins
 report "a driver knows an operator and no matrix, and takes its sums through lib/vector/sums.h" \

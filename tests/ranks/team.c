@@ -249,6 +249,7 @@ static void *live(void *argument)
     if (!status) status = team->run(rank);
     team->status[rank->rank] = team_same(rank, status);
   } else if (team_need(rank, status, "the transport")) {
+    rank->memory.calls = rank->calls = rank->gathers = rank->exchanges = 0;
     team->body(rank);
   }
   pthread_mutex_lock(&team->mutex);
