@@ -49,6 +49,13 @@ libraries()
   fi
 }
 
+# With the MPI of the build; a single process needs no mpiexec.
+with_mpi()
+{
+  $CC $CFLAGS "$srcdir/examples/mpi.c" $(pkg-config --cflags --libs karst-mpi) -Wl,-rpath,"$libdir" \
+    -o "$scratch/mpi" && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$scratch/mpi"
+}
+
 # The header serves C++ too, and the example is C++ as it is.
 as_cxx()
 {
@@ -284,6 +291,9 @@ if [ -e "$libdir/libkarst.so" ]; then
     refuses_the_other_width -L"$libdir" -lkarst -Wl,-rpath,"$libdir"
 else
   skip "a program compiled with pkg-config runs" "no shared library"
+fi
+if [ -e "$libdir/libkarst_mpi.so" ]; then
+  check "mpi, compiled with pkg-config, runs" with_mpi
 fi
 if [ -e "$libdir/libkarst.a" ]; then
   for example in cpr first_steps tridiagonal wells; do
