@@ -38,6 +38,12 @@ extern "C" {
  * karst_context_set_transport says so. */
 KARST_EXPORT karst_status karst_context_set_communicator(karst_context *context, MPI_Comm communicator);
 
+/* For programs that are processes of mpiexec and do not call MPI themselves: sets the device, and makes the context one
+ * of the ranks of MPI_COMM_WORLD. device: as for karst_context_set_device, but "cuda" is the GPU that has the number of
+ * the rank among those of its host. MPI is initialised if it is not, and then finalized when the process exits. A
+ * failure on one rank is the same status and sentence on all. */
+KARST_EXPORT karst_status karst_mpi_world(karst_context *context, const char *device);
+
 #ifdef __cplusplus
 }
 #endif

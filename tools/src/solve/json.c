@@ -230,6 +230,10 @@ int solve_print_json(const karst_context *context, const struct solve_report *re
     set_text(object, "ordering", tool_option_text(report->effective, "ordering"));
   set_result(object, report);
   set_info(object, report);
+  if (report->ranks) {
+    set_integer(object, "ranks", report->ranks);
+    set_text(object, "transport", report->transport);
+  }
   if (report->effective) set_text(object, "solver_used", tool_option_text(report->effective, "solver"));
   set_extras(object, report);
   if (report->failed != TOOL_GO_ON) {

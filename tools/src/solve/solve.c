@@ -6,6 +6,7 @@
 #include "tools/src/solve/hint.h"
 #include "tools/src/common/input.h"
 #include "tools/src/common/load.h"
+#include "tools/src/solve/ranks.h"
 #include "tools/src/solve/solve_pictures.h"
 #include "tools/src/solve/watch.h"
 
@@ -15,6 +16,7 @@
 /* The objects of one run; each is NULL until it is made. */
 struct run {
   karst_context *context;
+  karst_context *reader; /* with --ranks, of the whole system */
   karst_matrix *A;
   karst_vector *own; /* the right-hand side that came with A */
   karst_vector *b, *x;
@@ -43,15 +45,21 @@ static void note_threads(const struct solve_settings *settings)
   tool_message(NULL, KARST_MESSAGE_NOTE, note);
 }
 
-/* Selects the requested device and number of threads, which by default is tool_threads() if the library has threads. */
+/* With --ranks the context is one of them from then on. */
 static int choose_device(struct run *run, const struct solve_settings *settings)
 {
-  karst_status status = karst_context_set_device(run->context, settings->device);
-  if (status) {
-    int exit_status = tool_fail_library(run->context, status);
-    return status == KARST_ERROR_NOT_BUILT ? TOOL_NO_DEVICE : exit_status;
-  }
-  status = karst_context_set_threads(run->context, settings->threads ? settings->threads : tool_threads());
+  if (settings->ranks) return ranks_join(run->context, settings->device);
+  const karst_status status = karst_context_set_device(run->context, settings->device);
+  if (!status) return TOOL_GO_ON;
+  const int exit_status = tool_fail_library(run->context, status);
+  return status == KARST_ERROR_NOT_BUILT ? TOOL_NO_DEVICE : exit_status;
+}
+
+/* Sets the number of threads, which by default is 1 for a rank and else tool_threads() if the library has threads. */
+static int choose_threads(struct run *run, const struct solve_settings *settings)
+{
+  const int most = settings->ranks ? 1 : tool_threads();
+  const karst_status status = karst_context_set_threads(run->context, settings->threads ? settings->threads : most);
   if (status) return settings->threads ? tool_fail_library(run->context, status) : TOOL_GO_ON;
   note_threads(settings);
   return TOOL_GO_ON;
@@ -86,11 +94,31 @@ static int read_system(struct run *run, struct watch *watch, struct solve_report
   return TOOL_GO_ON;
 }
 
+/* Reads the system on each rank, and keeps the rank's own part. What the report names of it stays. */
+static int read_part(struct run *run, struct watch *watch, struct solve_report *report)
+{
+  karst_status created = karst_context_create(NULL, &run->reader);
+  struct run whole = {.context = run->reader};
+  int status = created ? tool_fail_memory("the whole system") : TOOL_GO_ON;
+  if (!created && !report->settings->quiet) karst_context_set_message(run->reader, tool_message, NULL);
+  if (status == TOOL_GO_ON) status = tool_set_duplicates(run->reader, report->settings->duplicates);
+  if (status == TOOL_GO_ON) status = read_system(&whole, watch, report);
+  status = ranks_agree(run->context, status);
+  if (status == TOOL_GO_ON) status = ranks_cut(run->context, whole.A, whole.b, &run->A, &run->b, &run->x);
+  run->own = whole.own;
+  whole.own = NULL;
+  release(&whole);
+  report->ranks = karst_context_ranks(run->context);
+  report->transport = karst_context_transport(run->context);
+  return status;
+}
+
 /* Reports that set-up has refused the matrix, and what to try where that is known. */
 static int refuse(struct run *run, karst_status status, const struct solve_report *report)
 {
   char hint[SOLVE_HINT_SIZE] = "", text[2 * SOLVE_HINT_SIZE];
-  if (status == KARST_ERROR_MATRIX && strstr(karst_context_error(run->context), "no diagonal"))
+  const bool whole = !report->settings->ranks;
+  if (whole && status == KARST_ERROR_MATRIX && strstr(karst_context_error(run->context), "no diagonal"))
     hint_for_refusal(run->context, run->A, report->settings->stored_triangle, hint);
   if (status == KARST_ERROR_MATRIX && strstr(karst_context_error(run->context), "no grid in natural order"))
     snprintf(hint, sizeof hint, "give it with --grid NXxNYxNZ, and its active cells with --actnum FILE");
@@ -141,7 +169,7 @@ static void find_hint(struct run *run, struct solve_report *report)
                                   .stored = report->settings->stored_triangle,
                                   .balanced = tool_value_number(&report->values, "cpr_balance_used", 0) > 0,
                                   .negated = report->settings->negate};
-  const bool told = report->settings->json || !report->settings->quiet;
+  const bool told = (report->settings->json || !report->settings->quiet) && !report->settings->ranks;
   if (told) hint_find(&solve, report->hint);
 }
 
@@ -254,9 +282,11 @@ static int solve(struct run *run, struct watch *watch, struct solve_report *repo
 {
   const struct solve_settings *settings = report->settings;
   int status = choose_device(run, settings);
+  if (status == TOOL_GO_ON) status = choose_threads(run, settings);
   report->failed = TOOL_GO_ON;
   if (status == TOOL_GO_ON) status = tool_set_duplicates(run->context, settings->duplicates);
-  if (status == TOOL_GO_ON) status = read_system(run, watch, report);
+  if (karst_context_rank(run->context) != 0) watch->history_path = NULL;
+  if (status == TOOL_GO_ON) status = settings->ranks ? read_part(run, watch, report) : read_system(run, watch, report);
   if (status == TOOL_GO_ON) status = set_up(run, watch, report);
   if (report->effective && settings->spy) {
     watch_phase(watch, "spy");
@@ -294,6 +324,7 @@ int main(int argc, char *argv[])
   if (status == TOOL_GO_ON && settings.exact && settings.rhs)
     status = tool_fail(TOOL_FAILED, "--exact needs the problem's own right-hand side, which --rhs replaces");
   if (status == TOOL_GO_ON && settings.reference) status = reference_check();
+  if (status == TOOL_GO_ON && settings.ranks) status = ranks_check(&settings);
   if (status == TOOL_GO_ON) status = solve_check_outputs(&settings);
   if (status == TOOL_GO_ON) status = watch_open(&watch, run.context, settings.quiet, settings.history);
   watch.monitor = settings.monitor;
@@ -305,6 +336,7 @@ int main(int argc, char *argv[])
   tool_values_free(&report.values);
   karst_options_destroy(report.effective);
   karst_options_destroy(settings.options);
+  karst_context_destroy(run.reader);
   karst_context_destroy(run.context);
   return tool_finish(status);
 }

@@ -22,10 +22,12 @@ struct solve_report {
   const char *rhs_file;     /* the file it was read from, or "" */
   const char *device;       /* the library's description */
   int threads;
-  int64_t rows;         /* without padding */
-  int64_t entries;      /* scalars stored in the blocks */
-  int64_t file_entries; /* scalars in the file or the problem; entries adds the zeros that fill up the blocks */
-  karst_index inserted; /* diagonal blocks of zeros that --insert-diagonal has added */
+  int ranks;             /* 0: without --ranks */
+  const char *transport; /* how they reach each other */
+  int64_t rows;          /* without padding */
+  int64_t entries;       /* scalars stored in the blocks */
+  int64_t file_entries;  /* scalars in the file or the problem; entries adds the zeros that fill up the blocks */
+  karst_index inserted;  /* diagonal blocks of zeros that --insert-diagonal has added */
   int block;
   karst_grid grid; /* sizes of 0: no grid */
   double time_read;

@@ -25,6 +25,13 @@ static const struct tool_option options[] = {
      "environment variable OMP_NUM_THREADS lowers it. Fewer threads are used while other programs occupy the "
      "processors. Results have the same bits for every number, except with asynchronous sweeps.",
      TOOL_COUNT, PLACE(threads)},
+    {"ranks", "", "", "spread the block rows over the processes of mpiexec",
+     "As in mpiexec -n 4 karst-solve MATRIX --ranks. Each process reads the whole system, keeps an equal number of "
+     "consecutive block rows, and has one thread unless --threads gives it more. With --device cuda it takes the GPU "
+     "of its number on its host. Rank 0 writes the report, whose factors, memory and seconds are its own; the exit "
+     "status is the same on all. libkarst_mpi is needed, and options that need the whole system in one process are "
+     "refused.",
+     TOOL_SWITCH, PLACE(ranks)},
     {"repeat", "N", "", "after the first solve, N times: set new values, factor, solve; reports the median times",
      "This is what a simulator does: each time the solve starts from zero. The report has the medians of the times "
      "of factorization and solve; all other results are those of the first solve.",

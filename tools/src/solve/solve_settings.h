@@ -17,7 +17,7 @@ struct solve_settings {
   int block;                      /* 0: the block size in the file's header */
   int threads;                    /* 0: tool_threads() */
   int repeat;                     /* 0: solve once */
-  bool negate, stored_triangle, insert_diagonal, exact, reference, profile, json, quiet, monitor, view;
+  bool negate, stored_triangle, insert_diagonal, exact, reference, profile, json, quiet, monitor, view, ranks;
   karst_options *options; /* of the library; the caller destroys them */
 };
 

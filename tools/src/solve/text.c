@@ -211,6 +211,9 @@ void solve_print_text(const struct solve_report *report)
   printf("\n");
   print_method(report);
   printf("device      %s\n", report->device);
+  if (report->ranks)
+    printf("ranks       %d, by %s; factors, memory and seconds are those of rank 0\n", report->ranks,
+           report->transport);
   print_factors(report);
   print_sweeps(report->effective, &report->values);
   print_values(&report->values);
