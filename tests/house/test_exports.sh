@@ -6,7 +6,7 @@ library=$builddir/.libs/libkarst.so
 objects=$builddir/.libs/libkarstcore.a
 NM=${NM:-nm}
 . "$srcdir/tests/support/report.sh"
-echo 1..4
+echo 1..5
 all="every function of karst.h is exported" only="nothing else is exported" names="every kernel has a name of its own"
 # A declaration may take several lines; its name precedes the first parenthesis.
 tr '\n' ' ' <"$builddir/include/karst.h" | tr ';' '\n' |
@@ -19,6 +19,14 @@ if [ -e "$library" ]; then
 else
   skip "$all" 'built without a shared library'
   skip "$only" 'built without a shared library'
+fi
+mpi="libkarst_mpi exports the functions of karst_mpi.h alone"
+if [ -e "$builddir/.libs/libkarst_mpi.so" ]; then
+  sed -n 's/^KARST_EXPORT [^(]*[ *]\(karst_[a-z0-9_]*\)(.*/\1/p' "$srcdir/mpi/karst_mpi.h" | sort >"$scratch/declared_mpi"
+  $NM -D --defined-only "$builddir/.libs/libkarst_mpi.so" | sed 's/.* //; s/@.*//' | sort >"$scratch/exported_mpi"
+  report "$mpi" "$(comm -3 "$scratch/declared_mpi" "$scratch/exported_mpi")"
+else
+  skip "$mpi" 'built without it'
 fi
 resolvers=$($NM "$objects" | sed -n 's/.* \(.*\)\.resolver$/\1/p')
 if [ "$resolvers" ]; then

@@ -6,7 +6,7 @@
 #include "tools/src/solve/hint.h"
 #include "tools/src/common/input.h"
 #include "tools/src/common/load.h"
-#include "tools/src/solve/ranks.h"
+#include "tools/src/solve/solve_ranks.h"
 #include "tools/src/solve/solve_pictures.h"
 #include "tools/src/solve/watch.h"
 

@@ -1,6 +1,6 @@
-/* ranks.h - solve as the processes of mpiexec: each reads the whole system and keeps its own block rows. */
-#ifndef KARST_TOOLS_SRC_SOLVE_RANKS_H
-#define KARST_TOOLS_SRC_SOLVE_RANKS_H
+/* solve_ranks.h - solve as the processes of mpiexec: each reads the whole system and keeps its own block rows. */
+#ifndef KARST_TOOLS_SRC_SOLVE_SOLVE_RANKS_H
+#define KARST_TOOLS_SRC_SOLVE_SOLVE_RANKS_H
 
 #include "tools/src/solve/solve_settings.h"
 

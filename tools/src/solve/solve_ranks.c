@@ -1,5 +1,5 @@
-/* ranks.c - see ranks.h. libkarst_mpi is opened only with --ranks, so that solve needs no MPI. */
-#include "tools/src/solve/ranks.h"
+/* solve_ranks.c - see solve_ranks.h. libkarst_mpi is opened only with --ranks, so that solve needs no MPI. */
+#include "tools/src/solve/solve_ranks.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
