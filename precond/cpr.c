@@ -46,7 +46,7 @@ struct state {
   karst_cpr cpr;
   karst_matrix *pressure; /* A_p */
   karst_cpr_wells wells;  /* of the pressure system; zeros if it has none */
-  karst_precond *stage[KARST_STAGES];
+  karst_stages stages;
   bool found;                 /* the pressure unknown, with its couplings */
   double coupling;            /* of the pressures a cell, near 1 for an elliptic equation */
   double coupling_next;       /* the largest of another unknown, or 0 */
@@ -85,8 +85,8 @@ static karst_status make_stages(karst_precond *p, struct state *state)
   karst_options_read(settings->stage[0], karst_precond_amg.options, &amg);
   if (amg.coarsening == KARST_AMG_PMIS && amg.strength == 0)
     status = karst_options_put(settings->stage[0], "amg-strength", "0.5", &strength);
-  if (!status) status = karst_stage_make(p, 0, settings->stage[0], pressure_of(state), &state->stage[0]);
-  return status ? status : karst_stage_make(p, 1, settings->stage[1], p->A, &state->stage[1]);
+  if (!status) status = karst_stage_make(p, &state->stages, 0, settings->stage[0], pressure_of(state));
+  return status ? status : karst_stage_make(p, &state->stages, 1, settings->stage[1], p->A);
 }
 
 static void count(karst_precond *p)
@@ -96,7 +96,7 @@ static void count(karst_precond *p)
   const int64_t own =
       state->cpr.memory + state->wells.memory +
       (p->A->blocks + (state->wells.matrix ? state->wells.matrix->blocks : 0)) * (int64_t)sizeof(double);
-  karst_stages_count(p, state->stage, own);
+  karst_stages_count(p, &state->stages, own);
   p->traffic.update = karst_traffic_of(2 * karst_entries(p->A) + p->A->blocks, 2 * p->A->blocks);
   p->traffic.apply = karst_traffic_of(3 * vectors, p->A->blocks + cells) +
                      (double)p->A->blocks * p->A->block_size * (double)sizeof *state->cpr.column;
@@ -113,6 +113,7 @@ static karst_status setup(karst_precond *p)
   if (!status) status = karst_allocate_zero(context, &state, 1, sizeof *state, "cpr");
   if (status) return status;
   p->data = state;
+  state->stages = (karst_stages){KARST_STAGES, karst_stage_names, {NULL}};
   status = kernels_of(p)->plan(context, A, &state->cpr);
   if (!status) status = karst_matrix_on_blocks_of(A, 1, &state->pressure);
   if (!status && p->wells && p->wells->wells->count > 0 && ((const struct settings *)p->settings)->wells == WELLS_ROWS)
@@ -252,7 +253,7 @@ static karst_status choose(karst_precond *p)
   if (!status && p->reason == KARST_SOUND) status = make_pressure_matrix(p, state);
   state->fresh = true;
   if (status || p->reason != KARST_SOUND) return status;
-  status = karst_stages_choose(p, state->stage);
+  status = karst_stages_choose(p, &state->stages);
   name_well(p);
   return status;
 }
@@ -278,7 +279,7 @@ static karst_status update(karst_precond *p)
   karst_status status = state->fresh ? KARST_SUCCESS : make_pressure_matrix(p, state);
   state->fresh = false;
   if (!status && p->reason == KARST_SOUND) status = report(p, state);
-  if (!status && p->reason == KARST_SOUND) status = karst_stages_update(p, state->stage);
+  if (!status && p->reason == KARST_SOUND) status = karst_stages_update(p, &state->stages);
   name_well(p);
   count(p);
   return status;
@@ -292,11 +293,11 @@ static karst_status apply(const karst_precond *p, const double *r, double *z)
   double *r_p = rows ? state->wells.residual : state->cpr.residual, *s = state->cpr.residual;
   double *z_p = rows ? state->wells.solution : state->cpr.solution;
   kernels->restrict_residual(p->context, &state->cpr, r, r_p);
-  karst_status status = karst_precond_run_apply(state->stage[0], r_p, z_p);
+  karst_status status = karst_precond_run_apply(state->stages.stage[0], r_p, z_p);
   if (status) return status;
   kernels->subtract(p->context, p->A, &state->cpr, r, z_p, s);
   if (p->wells) karst_wells_multiply(p->wells, state->cpr.pressure, -1, z_p, s);
-  status = karst_precond_run_apply(state->stage[1], s, z);
+  status = karst_precond_run_apply(state->stages.stage[1], s, z);
   if (status) return status;
   kernels->prolong(p->context, &state->cpr, z_p, z);
   return KARST_SUCCESS;
@@ -304,14 +305,14 @@ static karst_status apply(const karst_precond *p, const double *r, double *z)
 
 static void solved(karst_precond *p, int iterations)
 {
-  karst_stages_solved(p, ((const struct state *)p->data)->stage, iterations);
+  karst_stages_solved(p, &((const struct state *)p->data)->stages, iterations);
 }
 
 static void destroy(karst_precond *p)
 {
   struct state *state = p->data;
   if (!state) return;
-  karst_stages_destroy(state->stage);
+  karst_stages_destroy(&state->stages);
   karst_cpr_wells_destroy(p->context, &state->wells);
   karst_matrix_destroy(state->pressure);
   kernels_of(p)->plan_destroy(p->context, &state->cpr);

@@ -6,18 +6,20 @@
 
 const char *const karst_stage_names[KARST_STAGES] = {"first", "second"};
 
-karst_status karst_stage_make(karst_precond *p, int i, const karst_options *options, const karst_matrix *A,
-                              karst_precond **stage)
+karst_status karst_stage_make(karst_precond *p, karst_stages *stages, int i, const karst_options *options,
+                              const karst_matrix *A)
 {
   const struct karst_precond_ops *ops;
+  karst_precond *stage;
   karst_status status = karst_precond_chosen(p->context, options, &ops);
   if (status) return status;
-  karst_notify(p->context, KARST_MESSAGE_PHASE, "symbolic (%s stage: %s)", karst_stage_names[i], ops->name);
-  status = karst_precond_prepare_with(ops, options, A, A == p->A ? p->wells : NULL, NULL, stage);
+  karst_notify(p->context, KARST_MESSAGE_PHASE, "symbolic (%s stage: %s)", stages->name[i], ops->name);
+  status = karst_precond_prepare_with(ops, options, A, A == p->A ? p->wells : NULL, NULL, &stage);
   if (status) return status;
-  p->varies = p->varies || (*stage)->varies;
-  p->calls_registered = p->calls_registered || (*stage)->calls_registered;
-  p->due = p->due || (*stage)->due;
+  stages->stage[i] = stage;
+  p->varies = p->varies || stage->varies;
+  p->calls_registered = p->calls_registered || stage->calls_registered;
+  p->due = p->due || stage->due;
   return KARST_SUCCESS;
 }
 
@@ -34,64 +36,64 @@ static void choose_again(karst_precond *stage)
   if (stage->generation < 0 && stage->ops->choose) stage->due = true;
 }
 
-karst_status karst_stages_choose(karst_precond *p, karst_precond *const stage[KARST_STAGES])
+karst_status karst_stages_choose(karst_precond *p, const karst_stages *stages)
 {
   karst_status status = KARST_SUCCESS;
-  for (int i = 0; i < KARST_STAGES && !status && p->reason == KARST_SOUND; i++) {
-    choose_again(stage[i]);
-    status = karst_precond_choose(stage[i]);
-    take_outcome(p, stage[i]);
+  for (int i = 0; i < stages->count && !status && p->reason == KARST_SOUND; i++) {
+    choose_again(stages->stage[i]);
+    status = karst_precond_choose(stages->stage[i]);
+    take_outcome(p, stages->stage[i]);
   }
   return status;
 }
 
-static karst_status report_stage(karst_precond *p, int i, const karst_precond *stage)
+static karst_status report_stage(karst_precond *p, const char *of, const karst_precond *stage)
 {
   char name[2 * KARST_REPORT_NAME];
   karst_value value;
   karst_status status = KARST_SUCCESS;
   for (size_t n = 0; !status && karst_report_get(&stage->report, n, &value) && p->report.count < KARST_REPORT_VALUES;
        n++) {
-    const int length = snprintf(name, sizeof name, "%s_%s", karst_stage_names[i], value.name);
+    const int length = snprintf(name, sizeof name, "%s_%s", of, value.name);
     value.name = name;
     if (length < KARST_REPORT_NAME) status = karst_report_put(p->context, &p->report, &value);
   }
   return status;
 }
 
-karst_status karst_stages_update(karst_precond *p, karst_precond *const stage[KARST_STAGES])
+karst_status karst_stages_update(karst_precond *p, const karst_stages *stages)
 {
   karst_status status = KARST_SUCCESS;
-  for (int i = 0; i < KARST_STAGES && !status && p->reason == KARST_SOUND; i++) {
-    status = karst_precond_update(stage[i]);
-    take_outcome(p, stage[i]);
-    if (!status) status = report_stage(p, i, stage[i]);
+  for (int i = 0; i < stages->count && !status && p->reason == KARST_SOUND; i++) {
+    status = karst_precond_update(stages->stage[i]);
+    take_outcome(p, stages->stage[i]);
+    if (!status) status = report_stage(p, stages->name[i], stages->stage[i]);
   }
-  for (int i = 0; i < KARST_STAGES; i++) choose_again(stage[i]);
+  for (int i = 0; i < stages->count; i++) choose_again(stages->stage[i]);
   return status;
 }
 
-void karst_stages_count(karst_precond *p, karst_precond *const stage[KARST_STAGES], int64_t own)
+void karst_stages_count(karst_precond *p, const karst_stages *stages, int64_t own)
 {
   p->factor_entries = 0;
   p->memory = own;
-  p->stage = stage;
-  p->stages = KARST_STAGES;
-  for (int i = 0; i < KARST_STAGES; i++) {
-    p->factor_entries += stage[i]->factor_entries;
-    p->memory += stage[i]->memory;
+  p->stage = stages->stage;
+  p->stages = stages->count;
+  for (int i = 0; i < stages->count; i++) {
+    p->factor_entries += stages->stage[i]->factor_entries;
+    p->memory += stages->stage[i]->memory;
   }
 }
 
-void karst_stages_solved(karst_precond *p, karst_precond *const stage[KARST_STAGES], int iterations)
+void karst_stages_solved(karst_precond *p, const karst_stages *stages, int iterations)
 {
-  for (int i = 0; i < KARST_STAGES; i++) {
-    karst_precond_solved(stage[i], iterations);
-    p->due = p->due || stage[i]->due;
+  for (int i = 0; i < stages->count; i++) {
+    karst_precond_solved(stages->stage[i], iterations);
+    p->due = p->due || stages->stage[i]->due;
   }
 }
 
-void karst_stages_destroy(karst_precond *const stage[KARST_STAGES])
+void karst_stages_destroy(const karst_stages *stages)
 {
-  for (int i = 0; i < KARST_STAGES; i++) karst_precond_destroy(stage[i]);
+  for (int i = 0; i < stages->count; i++) karst_precond_destroy(stages->stage[i]);
 }

@@ -12,7 +12,7 @@ struct settings {
 };
 
 struct two_stage {
-  karst_precond *stage[KARST_STAGES];
+  karst_stages stages;
   double *residual; /* [rows] r - A z, device memory */
   double *step;     /* [rows] the second stage's correction, device memory */
   double *one;      /* [1] 1, device memory */
@@ -21,7 +21,7 @@ struct two_stage {
 static void count(karst_precond *p)
 {
   const struct two_stage *own = p->data;
-  karst_stages_count(p, own->stage, (2 * karst_matrix_rows(p->A) + 1) * (int64_t)sizeof(double));
+  karst_stages_count(p, &own->stages, (2 * karst_matrix_rows(p->A) + 1) * (int64_t)sizeof(double));
 }
 
 static karst_status setup(karst_precond *p)
@@ -34,8 +34,9 @@ static karst_status setup(karst_precond *p)
   if (status) return status;
   p->data = own;
   p->due = false;
+  own->stages = (karst_stages){KARST_STAGES, karst_stage_names, {NULL}};
   for (int i = 0; i < KARST_STAGES && !status; i++)
-    status = karst_stage_make(p, i, settings->stage[i], p->A, &own->stage[i]);
+    status = karst_stage_make(p, &own->stages, i, settings->stage[i], p->A);
   if (!status) status = karst_device_doubles(context, rows, "the residual between the stages", &own->residual);
   if (!status) status = karst_device_doubles(context, rows, "the step of the second stage", &own->step);
   if (!status) status = karst_device_doubles(context, 1, "the number 1", &own->one);
@@ -46,26 +47,26 @@ static karst_status setup(karst_precond *p)
 
 static karst_status choose(karst_precond *p)
 {
-  return karst_stages_choose(p, ((const struct two_stage *)p->data)->stage);
+  return karst_stages_choose(p, &((const struct two_stage *)p->data)->stages);
 }
 
 /* Reports the outcome of the first stage that has failed. A stage after it was not updated and reports nothing. */
 static karst_status update(karst_precond *p)
 {
-  const karst_status status = karst_stages_update(p, ((const struct two_stage *)p->data)->stage);
+  const karst_status status = karst_stages_update(p, &((const struct two_stage *)p->data)->stages);
   count(p);
   return status;
 }
 
 static void solved(karst_precond *p, int iterations)
 {
-  karst_stages_solved(p, ((const struct two_stage *)p->data)->stage, iterations);
+  karst_stages_solved(p, &((const struct two_stage *)p->data)->stages, iterations);
 }
 
 static karst_status apply(const karst_precond *p, const double *r, double *z)
 {
   const struct two_stage *own = p->data;
-  const karst_precond *first = own->stage[0], *second = own->stage[1];
+  const karst_precond *first = own->stages.stage[0], *second = own->stages.stage[1];
   const struct karst_backend *backend = p->context->backend;
   const double *step = own->step;
   karst_status status = karst_precond_run_apply(first, r, z);
@@ -81,7 +82,7 @@ static void destroy(karst_precond *p)
 {
   struct two_stage *own = p->data;
   if (!own) return;
-  karst_stages_destroy(own->stage);
+  karst_stages_destroy(&own->stages);
   p->context->backend->release(p->context, own->residual);
   p->context->backend->release(p->context, own->step);
   p->context->backend->release(p->context, own->one);
