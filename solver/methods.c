@@ -2,12 +2,13 @@
 #include "solver/methods.h"
 
 extern const struct karst_precond_ops karst_precond_none, karst_precond_parilu, karst_precond_paric, karst_precond_adi,
-    karst_precond_two_stage;
+    karst_precond_two_stage, karst_precond_ras;
 
 const struct karst_precond_ops *const karst_precond_table[] = {
-    &karst_precond_none,  &karst_precond_jacobi,    &karst_precond_iluk,  &karst_precond_dilu, &karst_precond_parilu,
-    &karst_precond_paric, &karst_precond_fgbilu,    &karst_precond_lines, &karst_precond_adi,  &karst_precond_rrb,
-    &karst_precond_amg,   &karst_precond_two_stage, &karst_precond_cpr,   &karst_precond_auto, NULL,
+    &karst_precond_none,   &karst_precond_jacobi, &karst_precond_iluk,   &karst_precond_dilu,
+    &karst_precond_parilu, &karst_precond_paric,  &karst_precond_fgbilu, &karst_precond_lines,
+    &karst_precond_adi,    &karst_precond_rrb,    &karst_precond_amg,    &karst_precond_two_stage,
+    &karst_precond_cpr,    &karst_precond_ras,    &karst_precond_auto,   NULL,
 };
 
 extern const struct karst_krylov_ops karst_krylov_gmres, karst_krylov_fgmres, karst_krylov_bicgstab, karst_krylov_cg,
