@@ -293,11 +293,11 @@ static karst_status apply(const karst_precond *p, const double *r, double *z)
   double *r_p = rows ? state->wells.residual : state->cpr.residual, *s = state->cpr.residual;
   double *z_p = rows ? state->wells.solution : state->cpr.solution;
   kernels->restrict_residual(p->context, &state->cpr, r, r_p);
-  karst_status status = karst_precond_run_apply(state->stages.stage[0], r_p, z_p);
+  karst_status status = karst_stage_apply(p, state->stages.stage[0], r_p, z_p);
   if (status) return status;
   kernels->subtract(p->context, p->A, &state->cpr, r, z_p, s);
   if (p->wells) karst_wells_multiply(p->wells, state->cpr.pressure, -1, z_p, s);
-  status = karst_precond_run_apply(state->stages.stage[1], s, z);
+  status = karst_stage_apply(p, state->stages.stage[1], s, z);
   if (status) return status;
   kernels->prolong(p->context, &state->cpr, z_p, z);
   return KARST_SUCCESS;

@@ -1,6 +1,8 @@
 /* stages.c - see stages.h. */
 #include "precond/stages.h"
 
+#include "lib/ranks/ranks.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +29,7 @@ static void take_outcome(karst_precond *p, const karst_precond *stage)
 {
   p->reason = stage->reason;
   p->block_row = stage->block_row;
+  p->agreed = stage->agreed;
   memcpy(p->explanation, stage->explanation, sizeof p->explanation);
 }
 
@@ -71,6 +74,12 @@ karst_status karst_stages_update(karst_precond *p, const karst_stages *stages)
   }
   for (int i = 0; i < stages->count; i++) choose_again(stages->stage[i]);
   return status;
+}
+
+karst_status karst_stage_apply(const karst_precond *p, const karst_precond *stage, const double *r, double *z)
+{
+  const karst_status status = karst_precond_run_apply(stage, r, z);
+  return p->A->halo ? karst_ranks_postpone(p->context, status, karst_matrix_rows(stage->A), z) : status;
 }
 
 void karst_stages_count(karst_precond *p, const karst_stages *stages, int64_t own)

@@ -26,6 +26,10 @@ karst_status karst_stage_make(karst_precond *p, karst_stages *stages, int i, con
 karst_status karst_stages_choose(karst_precond *p, const karst_stages *stages);
 karst_status karst_stages_update(karst_precond *p, const karst_stages *stages);
 
+/* z = M^-1 r with a stage. Where ranks share the matrix of p, a failure is left to their next agreement, because they may
+ * wait for each other in the next stage. */
+karst_status karst_stage_apply(const karst_precond *p, const karst_precond *stage, const double *r, double *z);
+
 /* Gives p its stages, and sets its entries and memory to the sums over them and own bytes. Again after an update, in
  * which a stage may have allocated. */
 void karst_stages_count(karst_precond *p, const karst_stages *stages, int64_t own);

@@ -69,10 +69,10 @@ static karst_status apply(const karst_precond *p, const double *r, double *z)
   const karst_precond *first = own->stages.stage[0], *second = own->stages.stage[1];
   const struct karst_backend *backend = p->context->backend;
   const double *step = own->step;
-  karst_status status = karst_precond_run_apply(first, r, z);
+  karst_status status = karst_stage_apply(p, first, r, z);
   if (status) return status;
   backend->residual(p->context, p->A, r, z, own->residual, NULL);
-  status = karst_precond_run_apply(second, own->residual, own->step);
+  status = karst_stage_apply(p, second, own->residual, own->step);
   if (status) return status;
   backend->combine(p->context, karst_matrix_rows(p->A), 1, 1, own->one, &step, NULL, z, NULL);
   return KARST_SUCCESS;

@@ -213,6 +213,7 @@ static void clear_outcome(karst_precond *p)
 {
   p->reason = KARST_SOUND;
   p->block_row = -1;
+  p->agreed = false;
   p->explanation[0] = '\0';
 }
 
@@ -240,11 +241,13 @@ struct outcome {
   char explanation[sizeof(((karst_precond *)NULL)->explanation)];
 };
 
-/* Gives the preconditioner of a distributed matrix the outcome of the first rank whose part is not sound, on all. */
+/* Gives the preconditioner of a distributed matrix the outcome of the first rank whose part is not sound, on all. An
+ * outcome that the ranks have agreed on is kept at once, like a failure in karst_ranks_agree: a preconditioner inside may
+ * be the place where a rank agrees whose own part is not sound before it. */
 static karst_status agree_on_outcome(karst_precond *p, karst_status status)
 {
   const karst_halo *halo = p->A->halo;
-  if (!halo) return status;
+  if (!halo || (!status && p->agreed)) return status;
   status = karst_ranks_agree(p->context, status);
   if (status) return status;
   struct outcome own = {p->reason, karst_halo_global(halo, p->block_row), ""}, *all = (void *)p->context->ranks->words;
@@ -255,6 +258,7 @@ static karst_status agree_on_outcome(karst_precond *p, karst_status status)
     if (all[r].reason == KARST_SOUND) continue;
     p->reason = all[r].reason;
     p->block_row = all[r].block_row;
+    p->agreed = true;
     memcpy(p->explanation, all[r].explanation, sizeof p->explanation);
     break;
   }
@@ -345,5 +349,5 @@ karst_status karst_precond_apply(const karst_precond *precond, const karst_vecto
     status = karst_fail(context, KARST_ERROR_MATRIX, "the preconditioner is not usable: %s in block row %lld",
                         karst_reason_text(precond->reason), (long long)precond->block_row);
   status = agree(precond->A, status);
-  return status ? status : karst_precond_run_apply(precond, r->values, z->values);
+  return status ? status : agree(precond->A, karst_precond_run_apply(precond, r->values, z->values));
 }

@@ -136,6 +136,7 @@ struct karst_precond {
   karst_reason reason;     /* after update KARST_SOUND, _SINGULAR_BLOCK, _NOT_FINITE, _INDEFINITE_PRECOND, or
                                   * _OUT_OF_RANGE: float cannot hold the factors of block_row */
   karst_index block_row;   /* of a distributed matrix, after the ranks have agreed: among those of all */
+  bool agreed;             /* the ranks have agreed on a reason that is not KARST_SOUND */
   char explanation[160];   /* what update adds about its reason, such as a node of the grid; "" if nothing */
   karst_precond_analysis *analysis;   /* from ops->analyse, or given; NULL: no analysis; counted as a holder */
   struct karst_precond *const *stage; /* [stages] those inside it, which destroy releases */
