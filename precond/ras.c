@@ -57,10 +57,7 @@ static karst_status make_overlap(karst_precond *p, struct state *state)
   if (!halo || layers == 0) return KARST_SUCCESS;
   karst_status status = karst_ranks_agree(p->context, karst_ranks_largest(p->context, &ghosts));
   if (status || ghosts == 0) return status;
-  status = karst_overlap_create(p->A, layers, &state->overlap);
-  p->unsymmetric = "overlap";
-  p->instead = "overlap 0";
-  return status;
+  return karst_overlap_create(p->A, layers, &state->overlap);
 }
 
 /* Makes the memory for vectors and outcomes. */
@@ -91,9 +88,20 @@ static karst_status report(karst_precond *p)
   return status ? status : karst_precond_put(p, "overlap_rows", "percent of a rank's", (double)percent);
 }
 
-static karst_status setup(karst_precond *p)
+static karst_status make_local(karst_precond *p, struct state *state)
 {
   const struct settings *settings = p->settings;
+  const karst_status status = karst_stage_make(p, &state->stages, 0, settings->local, matrix_of(p));
+  if (status) return status;
+  p->due = false; /* update runs its choose */
+  p->unsymmetric = state->overlap ? "overlap" : state->stages.stage[0]->unsymmetric;
+  p->instead = state->overlap ? "overlap 0" : state->stages.stage[0]->instead;
+  count(p);
+  return KARST_SUCCESS;
+}
+
+static karst_status setup(karst_precond *p)
+{
   struct state *state;
   karst_status status = karst_allocate_zero(p->context, &state, 1, sizeof *state, "restricted additive Schwarz");
   if (!status) {
@@ -104,10 +112,7 @@ static karst_status setup(karst_precond *p)
   if (!status) status = make_overlap(p, state);
   if (!status) status = report(p);
   if (!status) status = karst_ranks_agree(p->context, make_space(p, state));
-  if (!status) status = karst_stage_make(p, &state->stages, 0, settings->local, matrix_of(p));
-  p->due = false;
-  if (!status) count(p);
-  return status;
+  return status ? status : make_local(p, state);
 }
 
 /* ---- update and apply ---- */
@@ -135,7 +140,7 @@ static karst_status pass_outcome(karst_precond *p, struct state *state)
   return status;
 }
 
-/* The local preconditioner's choose runs here too: it is due on some ranks and not on others. */
+/* The local preconditioner's choose runs here too, because it may be due on some ranks alone. */
 static karst_status update(karst_precond *p)
 {
   struct state *state = p->data;
