@@ -318,6 +318,8 @@ static void test_going_on(void)
          "no iteration");
   follow("poisson2d:30x30", LIST("--rtol", "0", "--atol", "1e-40", "--max-iterations", "300"), "try --rtol 1e-12",
          LIST("--rtol", "1e-12"), "an absolute target that no double can reach");
+  follow("poisson2d:30x30", LIST("--precond", "ras", "--max-iterations", "8"), "try --local.level 1",
+         LIST("--local.level", "4"), "Schwarz");
   follow("poisson2d:30x30", LIST("--precond", "two-stage", "--max-iterations", "8"), "try --second.level 1",
          LIST("--second", "iluk", "--second.level", "3"), "two stages");
   follow("poisson2d:30x30", LIST("--precond", "parilu", "--sweeps", "1", "--max-iterations", "15"),

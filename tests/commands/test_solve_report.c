@@ -140,6 +140,17 @@ static void test_options_inside(karst_context *context, struct solve_report repo
   tap_ok(strstr(text, "two-stage: two-stage (jacobi, then iluk of level 0), then iluk of level 3,") != NULL,
          "the text names the stages and their levels");
   free(text);
+  for (pair = PAIRS("precond", "ras", "local", "two-stage", "local.first", "ras", "local.first.local.level", "2");
+       pair[0]; pair += 2)
+    tap_need(context, karst_options_set(report.settings->options, pair[0], pair[1]), pair[0]);
+  object = parse(NULL, &report);
+  tap_ok(is_number(object, "local_first_local_level", 2) && !json_object_get(object, "second_level"),
+         "so have those of the preconditioner on each rank");
+  json_decref(object);
+  text = output_of(print_text, NULL, &report);
+  tap_ok(strstr(text, "ras: two-stage (ras (iluk of level 2, overlap 1), then iluk of level 0), overlap 1,") != NULL,
+         "and the text names it");
+  free(text);
 }
 #endif
 

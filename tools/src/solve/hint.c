@@ -202,6 +202,13 @@ static bool hint_for_stages(const struct hint_case *solve, const char *more, cha
                     (int)tool_option_number(options, "second.level") + 1, more);
 }
 
+static bool hint_for_ras(const karst_options *options, const char *more, char hint[SOLVE_HINT_SIZE])
+{
+  return write_hint(hint, "a stronger local preconditioner: try%s --local.level %d%s",
+                    is(options, "local", "iluk") ? "" : " --local iluk",
+                    (int)tool_option_number(options, "local.level") + 1, more);
+}
+
 /* A solve that has converged, but has taken many iterations: multigrid, where it fits the matrix. */
 static bool hint_for_many(const struct hint_case *solve, const struct hint_facts *facts, char hint[SOLVE_HINT_SIZE])
 {
@@ -228,6 +235,7 @@ static bool hint_for_slowness(const struct hint_case *solve, const struct hint_f
     return write_hint(hint, "the target is below the rounding errors of double precision: try --rtol 1e-12");
   if (is(options, "precond", "two-stage") || is(solve->given, "precond", "cpr"))
     return hint_for_stages(solve, more, hint);
+  if (is(options, "precond", "ras")) return hint_for_ras(options, more, hint);
   if (is(options, "precond", "iluk") && is(options, "trisolve", "jacobi"))
     return write_hint(hint, "exact triangular solves: try --trisolve auto%s", more);
   find_methods(solve, facts, with, sizeof with);

@@ -70,8 +70,15 @@ static void set_option(json_t *object, const char *key, karst_option_kind kind, 
     set_text(object, key, text);
 }
 
+/* Whether a method has a preconditioner inside that its row names, and whose options are not values of its report. */
+static bool has_inside(const char *precond, const karst_option_info *row)
+{
+  const bool local = strcmp(row->name, "local") == 0;
+  return row->kind == KARST_OPTION_PRECOND && strcmp(precond, local ? "ras" : "two-stage") == 0;
+}
+
 /* All of the context that are not for experiments, by their names with '_' for '-' and '.'; those of a preconditioner
- * inside where two-stage was chosen, so that the report says how to repeat the run. prefix: "", or what the names begin
+ * inside where two-stage or ras was chosen, so that the report says how to repeat the run. prefix: "", or what the names begin
  * with there, such as "first.". A value of the same name takes the place of an option inside. */
 static void set_options(json_t *object, const karst_context *context, const struct solve_report *report,
                         const char *prefix)
@@ -81,11 +88,11 @@ static void set_options(json_t *object, const karst_context *context, const stru
   char name[256], key[256];
   const char *text;
   snprintf(name, sizeof name, "%sprecond", prefix);
-  const bool two_stage = strcmp(tool_option_text(options, name), "two-stage") == 0;
+  const char *precond = tool_option_text(options, name);
   for (size_t i = 0; karst_options_info(context, i, &info); i++) {
-    const bool has_stage = two_stage && info.kind == KARST_OPTION_PRECOND;
+    const bool has_stage = has_inside(precond, &info);
     const bool is_told = *prefix && (strcmp(info.name, "precond") == 0 || /* under the name of the stage */
-                                     (info.kind == KARST_OPTION_PRECOND && !two_stage));
+                                     (info.kind == KARST_OPTION_PRECOND && !has_stage));
     snprintf(name, sizeof name, "%s%s", prefix, info.name);
     if (info.experiment || is_told || karst_options_get(options, name, &text)) continue; /* no option of a stage */
     snprintf(key, sizeof key, "%s", name);

@@ -37,7 +37,9 @@ static void print_level(const karst_options *options, const char *inside, const 
   if (karst_options_used(options, name)) printf("%slevel %d", before, (int)tool_option_number(options, name));
 }
 
-/* The preconditioner that an option names, with its fill level where it has one; stages in brackets. */
+static void print_stages(const karst_options *options, const char *precond, const char *inside);
+
+/* The preconditioner that an option names, with its fill level where it has one; those inside it in brackets. */
 static void print_stage(const karst_options *options, const char *option)
 {
   const char *precond = tool_option_text(options, option);
@@ -45,14 +47,25 @@ static void print_stage(const karst_options *options, const char *option)
   printf("%s", precond);
   snprintf(name, sizeof name, "%s.", option);
   print_level(options, name, " of ");
-  if (strcmp(precond, "two-stage") != 0) return;
-  snprintf(name, sizeof name, "%s.first", option);
+  if (strcmp(precond, "two-stage") != 0 && strcmp(precond, "ras") != 0) return;
   printf(" (");
-  print_stage(options, name);
-  snprintf(name, sizeof name, "%s.second", option);
-  printf(", then ");
-  print_stage(options, name);
+  print_stages(options, precond, name);
   printf(")");
+}
+
+/* What two-stage or ras has inside. inside: what the names of its options begin with, such as "" or "first.". */
+static void print_stages(const karst_options *options, const char *precond, const char *inside)
+{
+  const bool two = strcmp(precond, "two-stage") == 0;
+  char name[256 + sizeof "overlap"];
+  snprintf(name, sizeof name, "%s%s", inside, two ? "first" : "local");
+  print_stage(options, name);
+  printf(two ? ", then " : ", overlap ");
+  snprintf(name, sizeof name, "%s%s", inside, two ? "second" : "overlap");
+  if (two)
+    print_stage(options, name);
+  else
+    printf("%s", tool_option_text(options, name));
 }
 
 static void print_method(const struct solve_report *report)
@@ -69,11 +82,10 @@ static void print_method(const struct solve_report *report)
   printf(", rtol %g, atol %g, at most %d iteration%s\n", tool_option_number(options, "rtol"),
          tool_option_number(options, "atol"), most, tool_plural(most));
   printf("precond     %s", tool_precond_text(report->settings->options, options, precond, sizeof precond));
-  if (strcmp(tool_option_text(options, "precond"), "two-stage") == 0) {
+  const char *chosen = tool_option_text(options, "precond");
+  if (strcmp(chosen, "two-stage") == 0 || strcmp(chosen, "ras") == 0) {
     printf(": ");
-    print_stage(options, "first");
-    printf(", then ");
-    print_stage(options, "second");
+    print_stages(options, chosen, "");
   }
   print_level(options, "", ", ");
   if (trisolve && strcmp(trisolve, "jacobi") == 0)
