@@ -48,16 +48,40 @@ static void count(karst_precond *p)
 
 /* ---- setup ---- */
 
+/* What a rank tells the others before they make their matrices. */
+struct plan {
+  int64_t layers, ghosts;
+};
+
+/* Finds whether any rank has ghosts. All ranks find the same, and whether they have the same number of layers. */
+static karst_status compare_plans(const karst_precond *p, int layers, bool *couple)
+{
+  karst_context *context = p->context;
+  const struct plan own = {layers, p->A->halo->ghosts};
+  struct plan *all = NULL;
+  karst_status status =
+      karst_ranks_agree(context, karst_allocate(context, &all, karst_context_ranks(context), sizeof *all, "the ranks"));
+  if (!status) status = karst_ranks_gather(context, &own, sizeof own, all);
+  for (int r = 0; r < karst_context_ranks(context) && !status; r++) {
+    *couple = *couple || all[r].ghosts > 0;
+    if (all[r].layers != all[0].layers)
+      status = karst_fail(context, KARST_ERROR_OPTION, "overlap is %d on rank %d and %d on rank 0", (int)all[r].layers,
+                          r, (int)all[0].layers);
+  }
+  karst_release(context, all);
+  return karst_ranks_agree(context, status);
+}
+
 /* Makes A_l where a rank has ghosts, so that all ranks have one or none has. */
 static karst_status make_overlap(karst_precond *p, struct state *state)
 {
-  const karst_halo *halo = p->A->halo;
   const int layers = ((const struct settings *)p->settings)->overlap;
-  int64_t ghosts = halo ? halo->ghosts : 0;
-  if (!halo || layers == 0) return KARST_SUCCESS;
-  karst_status status = karst_ranks_agree(p->context, karst_ranks_largest(p->context, &ghosts));
-  if (status || ghosts == 0) return status;
-  return karst_overlap_create(p->A, layers, &state->overlap);
+  bool couple = false;
+  if (layers > KARST_LAYERS_MOST)
+    return karst_fail(p->context, KARST_ERROR_OPTION, "overlap %d: ras has 0 to %d layers", layers, KARST_LAYERS_MOST);
+  if (!p->A->halo) return KARST_SUCCESS;
+  karst_status status = compare_plans(p, layers, &couple);
+  return status || layers == 0 || !couple ? status : karst_overlap_create(p->A, layers, &state->overlap);
 }
 
 /* Makes the memory for vectors and outcomes. */
@@ -185,17 +209,11 @@ static void destroy(karst_precond *p)
 
 extern const struct karst_precond_ops karst_precond_ras;
 
-static const char *layers_name(size_t i)
-{
-  static const char *const names[] = {"0", "1", "2", "3", NULL};
-  _Static_assert(sizeof names / sizeof *names == KARST_LAYERS_MOST + 2, "a name for each number of layers");
-  return names[i];
-}
-
 static const karst_option ras_rows[] = {
-    {"overlap", KARST_OPTION_NAME, false, offsetof(struct settings, overlap), layers_name, 0, "1",
+    {"overlap", KARST_OPTION_INTEGER, false, offsetof(struct settings, overlap), NULL, 0, "1",
      "layers of block rows of other ranks that ras solves with on each rank",
-     "The first layer is the rows that a rank's own couple with, and each next one what those of the last couple with. "
+     "From 0 to 3. The first layer is the rows that a rank's own couple with, and each next one what those of the last "
+     "couple with. "
      "More layers take fewer iterations, more memory, and longer updates and iterations. With 0, block Jacobi between "
      "ranks, ras copies nothing. It does not matter where there is one rank."},
     {"local", KARST_OPTION_PRECOND, false, offsetof(struct settings, local), NULL, 0, "iluk",

@@ -1,7 +1,7 @@
 /* The preconditioner ras is z = R_0^T M_l^-1 R_l r on each rank, M_l its local preconditioner for the block rows of the
  * rank and of the layers around them. The matrices of the ranks are cut out of the whole one here, from the definition,
  * and the local preconditioner is made for them without ranks. */
-#include "tests/ranks/spread.h"
+#include "tests/ranks/spread_system.h"
 #include "tests/support/problem.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* How restricted additive Schwarz ends: its effect in solves, what it refuses and reports, bad blocks in the overlap of
  * another rank, and failures on one rank, after which all ranks have the same status. */
-#include "tests/ranks/spread.h"
+#include "tests/ranks/spread_system.h"
 #include "tests/support/named_values.h"
 #include "tests/support/problem.h"
 
@@ -143,9 +143,15 @@ static void refuse(struct team_rank *rank)
             "the sentence: %s", karst_context_error(rank->context));
     karst_solver_destroy(solver);
   }
-  karst_options *options = options_on(rank, PAIRS("precond", "ras"));
-  team_ok(rank, karst_options_set(options, "overlap", "4") == KARST_ERROR_OPTION, "four layers are too many");
-  karst_options_destroy(options);
+  for (int differ = 0; differ < 2; differ++) {
+    const char *layers = differ ? rank->rank > 0 ? "2" : "1" : "4";
+    karst_precond *M = NULL;
+    karst_options *options = options_on(rank, PAIRS("precond", "ras", "overlap", layers));
+    const karst_status status = team_same(rank, karst_precond_create(rank->context, options, A, &M));
+    team_ok(rank, status == KARST_ERROR_OPTION, "%s: %s", differ ? "different layers" : "too many layers",
+            karst_context_error(rank->context));
+    karst_options_destroy(options);
+  }
   karst_matrix_destroy(A);
 }
 
