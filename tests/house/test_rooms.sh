@@ -22,7 +22,7 @@ room()
 }
 
 cd "$srcdir" || exit 1
-echo 1..15
+echo 1..16
 room support
 room lib support
 room format lib support
