@@ -22,10 +22,14 @@ static PetscErrorCode create_solver(ksp_karst *karst, Mat A)
   PetscCall(karst_petsc_system_create(&karst->system, &karst->settings, A));
   karst_context *context = karst->system.context;
   KARST_CALL(context, karst_options_copy(context, karst->settings.options, &options));
-  const karst_status status = karst_solver_create(context, options, &karst->solver);
+  karst_status status = karst_solver_create(context, options, &karst->solver);
   karst_options_destroy(options);
+  if (!status) status = karst_solver_setup(karst->solver, karst->system.matrix);
+  if (status) { /* the next call tries again */
+    karst_solver_destroy(karst->solver);
+    karst->solver = NULL;
+  }
   KARST_CALL(context, status);
-  KARST_CALL(context, karst_solver_setup(karst->solver, karst->system.matrix));
   PetscFunctionReturn(0);
 }
 
