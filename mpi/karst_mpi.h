@@ -24,15 +24,15 @@ extern "C" {
  * before anything is made with the context.
  *
  * Messages travel in a duplicate of the communicator, in which MPI returns its errors: each becomes KARST_ERROR_DEVICE
- * with MPI's own sentence. The duplicate is made under the caller's error handler, which is usually that of MPI and ends
- * the program. karst_context_destroy frees it, which is collective too, unless MPI_Finalize was called before.
+ * with MPI's own sentence. The duplicate is made under the caller's error handler, which is usually that of MPI and
+ * ends the program. karst_context_destroy frees it, which is collective too, unless MPI_Finalize was called before.
  *
  * The calls of MPI come from the thread that calls Karst, one at a time for each context: with MPI_THREAD_SINGLE or
  * MPI_THREAD_FUNNELED the thread that initialised MPI makes all calls.
  *
  * If all ranks are on GPUs, the messages of a solve go from device memory to device memory in the order of the stream,
- * by NCCL, where each rank can open libnccl.so.2 and has a GPU of its own; else by MPI, where it was built for CUDA; else
- * through host memory. karst_context_transport says which.
+ * by NCCL, where each rank can open libnccl.so.2 and has a GPU of its own; else by MPI, where it was built for CUDA;
+ * else through host memory. karst_context_transport says which.
  *
  * KARST_ERROR_ARGUMENT if MPI is not initialised or is finalized, for MPI_COMM_NULL and an intercommunicator, and where
  * karst_context_set_transport says so. */

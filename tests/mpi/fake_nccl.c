@@ -1,6 +1,6 @@
 /* A stand-in for libnccl.so.2 on machines without GPUs, with the functions that mpi/nccl.h names: messages go from host
- * memory to host memory by MPI, when the group ends. In the environment: FAKE_NCCL_FAILS=R makes ncclCommInitRank fail on
- * rank R. */
+ * memory to host memory by MPI, when the group ends. FAKE_NCCL_FAILS=R in the environment makes ncclCommInitRank fail
+ * on rank R. */
 #include <limits.h>
 #include <mpi.h>
 #include <stdlib.h>

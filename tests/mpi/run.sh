@@ -5,8 +5,8 @@ if [ -z "$MPIEXEC" ]; then
   echo "1..0 # SKIP built without MPI"
   exit 0
 fi
-# For Open MPI 4 and 5: root may run them, and there may be more ranks than processors. Where processes may not read each
-# other's memory, messages go through shared memory.
+# For Open MPI 4 and 5: root may run them, and there may be more ranks than processors. Where processes may not read
+# each other's memory, messages go through shared memory.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
   PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_btl_vader_single_copy_mechanism=none \
   OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The ranks of an MPI communicator: the transport, and the choice of how GPUs reach each other, with a stand-in for NCCL.
+# The ranks of an MPI communicator: the transport, and how GPUs reach each other, with a stand-in for NCCL.
 . "$srcdir/tests/mpi/run.sh"
 for ranks in 1 2 4; do
   run $ranks test_communicator

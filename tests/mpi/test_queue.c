@@ -1,5 +1,5 @@
-/* How ranks on GPUs reach each other. test_queue, without an argument, runs with the stand-in for NCCL that works in host
- * memory (fake_nccl.c); otherwise the argument is the reason why NCCL is not used. All ranks decide alike. */
+/* How ranks on GPUs reach each other. test_queue, without an argument, runs with the stand-in for NCCL in host memory
+ * (fake_nccl.c); otherwise the argument is the reason why NCCL is not used. All ranks decide alike. */
 #include "lib/ranks/ranks.h"
 #include "tests/mpi/all.h"
 
