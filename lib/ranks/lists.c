@@ -6,8 +6,8 @@ static size_t bytes_of(const karst_lists *lists, const karst_index *start)
   return (size_t)(start[1] - start[0]) * (size_t)lists->size * sizeof(karst_index);
 }
 
-static karst_status transfer(karst_context *context, const karst_lists *lists, const karst_index *send,
-                             karst_index *receive, karst_transfer *transfers)
+static karst_status transfer(karst_context *context, const karst_lists *lists, const karst_index *send, void *receive,
+                             karst_transfer *transfers)
 {
   const karst_transport *transport = &context->ranks->transport;
   const unsigned failures = karst_failures(context);
@@ -15,7 +15,7 @@ static karst_status transfer(karst_context *context, const karst_lists *lists, c
     transfers[n] = (karst_transfer){.rank = lists->rank[n],
                                     .send = send + (int64_t)lists->send_start[n] * lists->size,
                                     .send_bytes = bytes_of(lists, lists->send_start + n),
-                                    .receive = receive + (int64_t)lists->receive_start[n] * lists->size,
+                                    .receive = (karst_index *)receive + (int64_t)lists->receive_start[n] * lists->size,
                                     .receive_bytes = bytes_of(lists, lists->receive_start + n)};
   int status = transport->exchange_begin(transport->user, lists->neighbours, transfers);
   if (!status) status = transport->exchange_end(transport->user);

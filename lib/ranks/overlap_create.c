@@ -37,6 +37,18 @@ static karst_index foreign_rows(const karst_overlap *overlap) { return overlap->
 
 /* ---- the rows ---- */
 
+/* The layer whose next row has the least number, among the layers with a next one. */
+static int least_layer(const karst_layers *layers, const karst_index *next)
+{
+  const karst_layer *layer = layers->layer;
+  int least = 0;
+  for (int l = 1; l < layers->count; l++)
+    if (next[l] < layer[l].rows &&
+        (next[least] == layer[least].rows || layer[l].row[next[l]] < layer[least].row[next[least]]))
+      least = l;
+  return least;
+}
+
 /* Merges the layers' rows, which ascend. */
 static void merge_layers(struct making *making)
 {
@@ -45,11 +57,7 @@ static void merge_layers(struct making *making)
   karst_index next[KARST_LAYERS_MOST] = {0};
   const karst_index rows = foreign_rows(overlap);
   for (karst_index k = 0; k < rows; k++) {
-    int least = -1;
-    for (int l = 0; l < layers->count; l++)
-      if (next[l] < layers->layer[l].rows &&
-          (least < 0 || layers->layer[l].row[next[l]] < layers->layer[least].row[next[least]]))
-        least = l;
+    const int least = least_layer(layers, next);
     making->of[k] = &layers->layer[least];
     making->at[k] = next[least]++;
     overlap->row[k] = making->of[k]->row[making->at[k]];
