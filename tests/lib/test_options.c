@@ -79,6 +79,8 @@ static const struct option {
     {"cpr-weights", NAME, "auto", 0},
     {"cpr-balance", INTEGER, "0", 0},
     {"cpr-wells", NAME, "rows", 0},
+    {"overlap", INTEGER, "1", 0},
+    {"local", PRECOND, "iluk", 0},
     {"auto-learn", NAME, "time", 0},
 };
 enum {
@@ -461,6 +463,10 @@ static void test_used(void)
       {{{"precond", "two-stage"}, {"second", "two-stage"}}, "second.first.shift", 0},
       {{{"precond", "two-stage"}}, "second.second.shift", 0},
       {{{"precond", "two-stage"}}, "second.rtol", 0},
+      {{{"precond", "ras"}}, "overlap", 1},
+      {{{"precond", "ras"}}, "local.level", 1},
+      {{{"precond", "ras"}}, "second", 0},
+      {{{"precond", "two-stage"}}, "local", 0},
       {{{"precond", "lines"}}, "line-direction", 1},
       {{{"precond", "lines"}}, "shift", 0},
       {{{"precond", "adi"}}, "line-direction", 0},

@@ -54,7 +54,9 @@ static void each_method(karst_context *context)
       {"fgbilu", "precision_used factor_bytes hyperplanes style_used "},
       {"lines", "line_direction_used lines longest_line "},
       {"adi", "lines_x lines_y "},
-      {"amg", "amg_levels operator_complexity grid_complexity amg_rebuilds amg_pinned amg_level_0 "}};
+      {"amg", "amg_levels operator_complexity grid_complexity amg_rebuilds amg_pinned amg_level_0 "},
+      {"ras", "overlap overlap_rows local_precision_used local_factor_bytes local_levels_lower local_levels_upper "
+              "local_trisolve_used local_shifted "}};
   karst_matrix *A = matrix_from(context, "poisson2d:9x7", 1);
   for (size_t m = 0; m < sizeof expected / sizeof *expected; m++) {
     karst_precond *P = make(context, expected[m][0], "auto", A);
