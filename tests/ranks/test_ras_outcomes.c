@@ -69,6 +69,49 @@ static int iterations_of(struct task *task, int ranks, const char *what, const c
   return task->iterations;
 }
 
+/* New values in an ordered system: the same bits as after a new set-up. */
+static void update(struct team_rank *rank)
+{
+  const struct task *task = rank->user;
+  const struct spread *s = &task->s;
+  const karst_index *start = karst_matrix_row_start(s->A), first = start[s->first[rank->rank]];
+  const int64_t entries = (int64_t)(start[s->first[rank->rank + 1]] - first) * s->b * s->b;
+  double *value = malloc(((size_t)entries + 1) * sizeof *value), *x[2];
+  karst_matrix *A = NULL;
+  karst_solver *solver[] = {solver_on(rank, task->options), solver_on(rank, task->options)};
+  for (int64_t k = 0; k < entries; k++)
+    value[k] = karst_matrix_value(s->A)[(int64_t)first * s->b * s->b + k] * (1 + 0.1 * sin((double)k));
+  team_need(rank, spread_matrix(rank, s, &A), "the matrix");
+  team_need(rank, karst_solver_setup(solver[0], A), "set-up");
+  team_need(rank, karst_matrix_update_values(A, value), "new values");
+  team_need(rank, karst_solver_update(solver[0]), "an update");
+  team_need(rank, karst_solver_setup(solver[1], A), "another set-up");
+  for (int i = 0; i < 2; i++) {
+    karst_result result;
+    karst_vector *b = spread_vector(rank, s, s->rhs), *part = spread_vector(rank, s, NULL);
+    karst_vector_fill(part, 0);
+    team_need(rank, karst_solver_solve(solver[i], b, part, &result), "a solve");
+    team_ok(rank, result.reason > 0, "%s", karst_solver_explain(solver[i]));
+    x[i] = spread_join(rank, s, part);
+    karst_vector_destroy(b);
+    karst_vector_destroy(part);
+    karst_solver_destroy(solver[i]);
+  }
+  team_ok(rank, memcmp(x[0], x[1], (size_t)s->n * sizeof(double)) == 0, "an update is a new set-up");
+  free(value);
+  free(x[0]);
+  free(x[1]);
+  karst_matrix_destroy(A);
+}
+
+static void test_update(karst_context *context)
+{
+  struct task task = {.s = spread_of(context, matrix_from(context, "blackoil:6x5x4", 0), 3, false)};
+  task.options = PAIRS("precond", "ras", "overlap", "2", "ordering", "rcm", "solver", "gmres");
+  team_each_device(3, update, &task, "new values in an ordered system");
+  spread_destroy(&task.s);
+}
+
 /* A complete factorization solves with the same matrix in any order of its rows, so the overlap must be found in the
  * numbers of an ordering too. */
 static void test_orderings(karst_context *context)
@@ -124,6 +167,10 @@ static void test_nested(karst_context *context)
   const char *const *const second = PAIRS("precond", "cpr", "second", "ras", "rtol", "1e-10");
   tap_ok(iterations_of(&task, 3, "cpr in ras", cpr) > 0, "cpr on each rank");
   tap_ok(iterations_of(&task, 3, "ras in cpr", second) > 0, "the second stage of cpr");
+  spread_destroy(&task.s);
+  task.s = spread_of(context, matrix_from(context, "blackoil:6x5x4", 0), 2, false);
+  const char *const *const grid = PAIRS("precond", "ras", "local", "fgbilu", "rtol", "1e-10");
+  tap_ok(iterations_of(&task, 2, "fgbilu in ras", grid) > 0, "a method finds the grid of a rank's planes");
   spread_destroy(&task.s);
 }
 
@@ -332,6 +379,7 @@ int main(void)
 {
   karst_context *context = tap_context();
   test_orderings(context);
+  test_update(context);
   test_layers(context, "poisson3d:12x10x8");
   test_layers(context, "blackoil:10x8x6");
   test_nested(context);
