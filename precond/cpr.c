@@ -237,10 +237,11 @@ static karst_status make_pressure_matrix(karst_precond *p, struct state *state)
   return KARST_SUCCESS;
 }
 
-/* A row of the pressure system that belongs to a well is no block row of the matrix, so the explanation names it. */
+/* A row of the pressure system that belongs to a well is no block row of the matrix, so the explanation names it. What
+ * the ranks have agreed on is a row of the matrix of all. */
 static void name_well(karst_precond *p)
 {
-  if (p->block_row < p->A->block_rows) return;
+  if (p->agreed || p->block_row < p->A->block_rows) return;
   snprintf(p->explanation, sizeof p->explanation, "in the row of well %lld of the pressure system",
            (long long)(p->block_row - p->A->block_rows));
   p->block_row = -1;

@@ -320,6 +320,12 @@ static void test_outcomes(karst_context *context)
   const char *const *const ras = PAIRS("precond", "ras", "ordering", "rcm");
   test_outcome(matrix_of(context, 3, 1, start, column, overlap), context, 3, KARST_SINGULAR_BLOCK, 2, ras,
                "a block that is singular in the overlap of another rank");
+  const char *const *const cpr = PAIRS("precond", "cpr", "second", "ras");
+  for (karst_index row = 0; row < 60; row += 20) {
+    karst_matrix *A = matrix_from(context, "blackoil:5x4x3", 0);
+    set_entry(A, row, row, 4, NAN);
+    test_outcome(A, context, 3, KARST_NOT_FINITE, row, cpr, "a NaN that the pressures of one rank meet");
+  }
   const char *const *const staged = PAIRS("precond", "two-stage", "first", "jacobi", "second", "ras");
   test_outcome(matrix_of(context, 3, 1, start, column, overlap), context, 3, KARST_SINGULAR_BLOCK, 2, staged,
                "the same in the second stage of two");
