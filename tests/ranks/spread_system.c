@@ -75,3 +75,20 @@ double *spread_join(struct team_rank *rank, const struct spread *s, const karst_
   free(all);
   return whole;
 }
+
+karst_options *spread_options(struct team_rank *rank, const char *const *pairs)
+{
+  karst_options *options = NULL;
+  if (!team_need(rank, karst_options_create(rank->context, &options), "options")) return NULL;
+  for (; *pairs; pairs += 2) team_need(rank, karst_options_set(options, pairs[0], pairs[1]), pairs[0]);
+  return options;
+}
+
+karst_solver *spread_solver(struct team_rank *rank, const char *const *pairs)
+{
+  karst_options *options = spread_options(rank, pairs);
+  karst_solver *solver = NULL;
+  team_need(rank, karst_solver_create(rank->context, options, &solver), "a solver");
+  karst_options_destroy(options);
+  return solver;
+}

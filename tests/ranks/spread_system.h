@@ -25,4 +25,8 @@ karst_status spread_matrix(struct team_rank *rank, const struct spread *s, karst
 karst_vector *spread_vector(struct team_rank *rank, const struct spread *s, const double *whole);
 double *spread_join(struct team_rank *rank, const struct spread *s, const karst_vector *part);
 
+/* For bodies: options and a solver from pairs of a name and a value, up to a NULL. */
+karst_options *spread_options(struct team_rank *rank, const char *const *pairs);
+karst_solver *spread_solver(struct team_rank *rank, const char *const *pairs);
+
 #endif
