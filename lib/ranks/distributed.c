@@ -193,6 +193,16 @@ static karst_status place_halo(const struct given *g, karst_halo *halo, const st
   return status;
 }
 
+/* NCCL takes a second for the connections of its first sum and its first exchange. */
+static karst_status rehearse(const karst_halo *halo)
+{
+  karst_context *context = halo->context;
+  double on_host = 0, *scalar = context->backend->scalar(context, &on_host);
+  context->backend->fill(context, 1, 0, scalar);
+  karst_ranks_complete(context, 1, scalar);
+  return karst_ranks_agree(context, karst_exchange_rehearse(halo->exchange));
+}
+
 /* Makes the matrix with its halo, which it owns; on failure the halo stays with the caller. The ranks have agreed that
  * the pattern is valid. */
 static karst_status make(const struct given *g, karst_halo *halo, karst_matrix **matrix)
@@ -218,6 +228,7 @@ static karst_status make(const struct given *g, karst_halo *halo, karst_matrix *
     if (!status) status = karst_halo_take_values(*matrix, g->value);
     status = karst_ranks_agree(context, status);
   }
+  if (!status && context->ranks->queues) status = rehearse(halo);
   karst_release(context, s.row_start);
   karst_release(context, s.column);
   karst_release(context, s.own_source);

@@ -46,6 +46,10 @@ karst_status karst_exchange_permute(const karst_exchange *from, const karst_inde
 void karst_exchange_destroy(karst_exchange *exchange);
 int64_t karst_exchange_memory(const karst_exchange *exchange);
 
+/* Exchanges zeros once and waits for the device, so that what a transport makes at its first use is not made in a
+ * solve. Collective. */
+karst_status karst_exchange_rehearse(karst_exchange *exchange);
+
 /* Begins to send items of x, in device memory, and to receive. Work that does not need the received items may be queued
  * between begin and end. After end, incoming is complete in the order of the stream. One exchange is under way at a
  * time. A failure of begin is reported by end. Collective among neighbours. */

@@ -22,10 +22,13 @@ int ranks_check(const struct solve_settings *settings)
   const struct {
     const char *name;
     bool given;
-  } alone[] = {{"exact", settings->exact},       {"reference", settings->reference},
-               {"profile", settings->profile},   {"view", settings->view},
-               {"repeat", settings->repeat > 0}, {"spy", settings->spy != NULL},
-               {"plot", settings->plot != NULL}, {"solution", settings->solution != NULL}};
+  } alone[] = {{"exact", settings->exact},
+               {"reference", settings->reference},
+               {"repeat", settings->repeat > 0},
+               {"view", settings->view},
+               {"spy", settings->spy != NULL},
+               {"plot", settings->plot != NULL},
+               {"solution", settings->solution != NULL}};
   for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
     if (alone[i].given)
       return tool_fail(TOOL_FAILED, "--%s needs the whole system in one process: it cannot be used with --ranks",
