@@ -95,10 +95,10 @@ static void test_update(karst_context *context)
  * numbers of an ordering too. */
 static void test_orderings(karst_context *context)
 {
-  static const char *const orderings[] = {"natural", "rcm", "amd", "colour"};
+  static const char *const orderings[] = {"natural", "rcm", "colour"};
   struct task task = {.s = spread_of(context, matrix_from(context, "convdiff:8x7x6", 1), 4, false)};
   int natural = 0;
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 3; i++) {
     const char *const options[] = {"precond", "ras",  "overlap", "2",        "solver",     "gmres", "local.level",
                                    "1000",    "rtol", "1e-10",   "ordering", orderings[i], NULL};
     const int iterations = iterations_of(&task, 4, orderings[i], options);
