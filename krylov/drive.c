@@ -38,7 +38,7 @@ static double norm_at_start(const karst_krylov *k) { return k->test.by_precond ?
 /* Takes the first decision of a rank, in their order, that is not to go on. */
 static void share_decision(karst_krylov *k)
 {
-  karst_decision *const all = (karst_decision *)k->context->ranks->all;
+  karst_decision *const all = (void *)k->context->ranks->words;
   const karst_status status = karst_ranks_gather(k->context, &k->monitor.decision, sizeof *all, all);
   k->monitor.decision = status ? KARST_STOP : KARST_GO_ON;
   for (int r = karst_context_ranks(k->context) - 1; r >= 0 && !status; r--)

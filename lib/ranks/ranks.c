@@ -157,7 +157,7 @@ karst_status karst_ranks_enter(karst_context *context, karst_status status)
 karst_status karst_ranks_largest(karst_context *context, int64_t *number)
 {
   struct karst_ranks *ranks = context->ranks;
-  int64_t *all = (int64_t *)ranks->all;
+  int64_t *const all = (void *)ranks->words;
   const karst_status status = karst_ranks_gather(context, number, sizeof *number, all);
   for (int r = 0; r < ranks->transport.ranks && !status; r++)
     if (all[r] > *number) *number = all[r];
