@@ -120,6 +120,7 @@ const double *karst_matrix_value(const karst_matrix *matrix) { return matrix ? m
 double *karst_matrix_values(karst_matrix *matrix)
 {
   if (!matrix) return NULL;
+  if (karst_matrix_check_whole(matrix, "values in place are those of")) return NULL;
   if (!matrix->references_value) return matrix->value;
   karst_fail(matrix->context, KARST_ERROR_ARGUMENT,
              "the matrix refers to an array of the caller: write new values there");

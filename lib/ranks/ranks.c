@@ -18,13 +18,9 @@ void karst_ranks_destroy(karst_context *context)
   karst_release(context, ranks);
 }
 
-static karst_status check_transport(karst_context *context, const karst_transport *transport)
+/* Refuses a table through which no rank can be reached. */
+static karst_status check_table(karst_context *context, const karst_transport *transport)
 {
-  if (context->ranks) return karst_fail(context, KARST_ERROR_ARGUMENT, "the context has a transport already");
-  const int64_t objects = __atomic_load_n(&context->objects, __ATOMIC_RELAXED);
-  if (objects > 0)
-    return karst_fail(context, KARST_ERROR_ARGUMENT, "the transport cannot be set while %lld objects use the context",
-                      (long long)objects);
   if (transport->ranks < 1 || transport->rank < 0 || transport->rank >= transport->ranks)
     return karst_fail(context, KARST_ERROR_ARGUMENT, "rank %d of %d ranks", transport->rank, transport->ranks);
   if (!transport->gather || !transport->exchange_begin || !transport->exchange_end)
@@ -33,6 +29,9 @@ static karst_status check_transport(karst_context *context, const karst_transpor
     return karst_fail(context, KARST_ERROR_ARGUMENT, "the transport has only one of queue_gather and queue_exchange");
   return KARST_SUCCESS;
 }
+
+/* What a rank may lack when it gets a transport, and the sentence for all. */
+enum lack { LACKS_NOTHING, LACKS_MEMORY, LACKS_FREEDOM };
 
 static karst_status make(karst_context *context, const karst_transport *transport)
 {
@@ -50,14 +49,18 @@ static karst_status make(karst_context *context, const karst_transport *transpor
   return status;
 }
 
-/* Lets the ranks know whether all have their memory, without that memory. */
-static karst_status agree_on_memory(karst_context *context, const karst_transport *transport, karst_status status)
+/* Lets the ranks know whether one lacks something, without the memory for messages. */
+static karst_status agree_on_lacks(karst_context *context, const karst_transport *transport, enum lack lack)
 {
   char all[transport->ranks];
-  const char own = status != KARST_SUCCESS;
+  const char own = (char)lack;
   karst_status failed = transport->gather(transport->user, &own, 1, all);
   for (int r = 0; r < transport->ranks && !failed; r++)
-    if (all[r]) failed = karst_fail(context, KARST_ERROR_NO_MEMORY, "rank %d has no memory for its messages", r);
+    if (all[r] == LACKS_MEMORY)
+      failed = karst_fail(context, KARST_ERROR_NO_MEMORY, "rank %d has no memory for its messages", r);
+    else if (all[r] == LACKS_FREEDOM)
+      failed = karst_fail(context, KARST_ERROR_ARGUMENT,
+                          "rank %d cannot take a transport: its context has one already, or objects use it", r);
   return failed;
 }
 
@@ -70,19 +73,21 @@ static void prepare_queues(karst_context *context)
 
 karst_status karst_context_set_transport(karst_context *context, const karst_transport *transport)
 {
+  bool made = false;
   if (!context || !transport) return karst_missing(context, "the transport");
-  karst_status status = check_transport(context, transport);
-  if (status) {
-    if (transport->release) transport->release(transport->user);
-    return status;
+  karst_status status = check_table(context, transport);
+  if (!status) {
+    const bool is_free = !context->ranks && __atomic_load_n(&context->objects, __ATOMIC_RELAXED) == 0;
+    const karst_status taken = is_free ? make(context, transport) : KARST_SUCCESS;
+    made = is_free && context->ranks;
+    status = agree_on_lacks(context, transport, taken ? LACKS_MEMORY : is_free ? LACKS_NOTHING : LACKS_FREEDOM);
   }
-  status = agree_on_memory(context, transport, make(context, transport));
-  if (status && context->ranks)
-    karst_ranks_destroy(context);
-  else if (status && transport->release)
-    transport->release(transport->user);
-  else
+  if (!status)
     prepare_queues(context);
+  else if (made)
+    karst_ranks_destroy(context);
+  else if (transport->release)
+    transport->release(transport->user);
   return status;
 }
 
