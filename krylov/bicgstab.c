@@ -73,7 +73,7 @@ static karst_status first_half(karst_krylov *k, int now)
 }
 
 /* From s to omega, r and the next rho, with one reduction over the ranks. */
-static karst_status second_half_of_ranks(karst_krylov *k, int now)
+static karst_status second_half_spread(karst_krylov *k, int now)
 {
   const struct karst_backend *backend = k->context->backend;
   double *t = k->work.vector[T], *s = k->work.scalar;
@@ -175,7 +175,7 @@ static karst_status end_iteration(karst_krylov *k, int now, double *norm, karst_
 /* Over several ranks: finds r'r on the host from the sums of the iteration. */
 static karst_status find_square(karst_krylov *k)
 {
-  static const double digits = 1e-10; /* of s's: the part below which less than half of them are left */
+  static const double digits = 1e-8; /* of s's: the part below which less than half of them are left */
   double *s = k->work.host, *place = k->work.scalar + RR;
   const double omega = s[TT] > 0 ? s[TS] / s[TT] : 0;
   const double *const r = k->work.r;
@@ -193,7 +193,7 @@ static karst_status bicgstab_cycle(karst_krylov *k, karst_reason *reason)
   bicgstab_begin(k);
   for (int now = 0; !done && *reason == KARST_SOUND; now = 1 - now) {
     karst_status status = first_half(k, now);
-    if (!status) status = karst_is_spread(k->context) ? second_half_of_ranks(k, now) : second_half(k, now);
+    if (!status) status = karst_is_spread(k->context) ? second_half_spread(k, now) : second_half(k, now);
     if (!status) status = karst_krylov_download_begin(k, 0, LOOK);
     if (!status) bicgstab_turn(k, now); /* while the download is under way; wasted in the last iteration */
     if (!status) status = karst_krylov_download_end(k);

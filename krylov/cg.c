@@ -88,8 +88,8 @@ static karst_status precondition(karst_krylov *k, int now)
  * the result may not be needed. expected: the residual after the step. */
 static bool applies_early(const karst_krylov *k, double expected)
 {
-  return k->test.by_precond ||
-         (k->context->backend->download_begin && !k->M->calls_registered && expected > k->test.goal);
+  return k->test.by_precond || (k->context->backend->download_begin && !k->context->ranks && !k->M->calls_registered &&
+                                expected > k->test.goal);
 }
 
 /* Downloads the scalars that the step is judged by. */

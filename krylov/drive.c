@@ -103,7 +103,7 @@ static karst_status check_unread(karst_krylov *k)
   int64_t where;
   double square, *place = k->work.norm2 + 1;
   karst_sums_dots(k->context, k->n, 1, (const double *const *)&k->x, k->x, place);
-  karst_status status = k->context->backend->download(k->context, &square, place, sizeof square);
+  karst_status status = karst_ranks_download(k->context, 1, place, &square);
   if (status || isfinite(square)) return status;
   status = find_element(k, k->x, k->n, &where);
   if (status || where < 0) return status;
@@ -120,7 +120,7 @@ static karst_status measure_by_precond(karst_krylov *k)
   karst_status status = KARST_SUCCESS;
   if (k->M->reason == KARST_SOUND) {
     status = karst_krylov_precondition_dot(k, k->work.r, k->work.vector[0], place);
-    if (!status) status = k->context->backend->download(k->context, &square, place, sizeof square);
+    if (!status) status = karst_ranks_download(k->context, 1, place, &square);
   }
   k->now.merit = isfinite(square) && (square > 0 || k->residual == 0) ? sqrt(square) : NAN;
   return status;

@@ -142,6 +142,7 @@ karst_status karst_setup_with(karst_solver *solver, const karst_matrix *A, const
   karst_status status;
   if (!solver->given) {
     status = karst_analysis_check(analysis, A, &solver->chosen, solver->options);
+    status = karst_ranks_agree(solver->context, status);
     return status ? status : set_up(solver, A, analysis);
   }
   status = choose(solver, A, analysis, &automatic);

@@ -75,7 +75,7 @@ static karst_status make_next(karst_solver *solver)
 
 karst_status karst_next_begin(karst_solver *solver, const karst_result *result)
 {
-  const karst_status status = solver->next ? KARST_SUCCESS : make_next(solver);
+  const karst_status status = karst_ranks_agree(solver->context, solver->next ? KARST_SUCCESS : make_next(solver));
   if (status) return status;
   solver->failed = *result;
   solver->before += result->iterations;

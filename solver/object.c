@@ -42,6 +42,11 @@ static karst_status enter(const karst_solver *solver, karst_status status)
   return solver ? karst_ranks_enter(solver->context, status) : status;
 }
 
+static karst_status agree(const karst_solver *solver, karst_status status)
+{
+  return karst_ranks_agree(solver->context, status);
+}
+
 karst_status karst_solver_set_tolerances(karst_solver *solver, double rtol, double atol, int max_iterations)
 {
   if (!solver) return KARST_ERROR_ARGUMENT;
@@ -50,10 +55,11 @@ karst_status karst_solver_set_tolerances(karst_solver *solver, double rtol, doub
   const karst_krylov_limits before = solver->limits;
   for (int i = 0; i < 3 && !status; i++)
     status = karst_option_check_number(solver->context, &karst_krylov_limits_rows[i], number[i]);
+  status = enter(solver, status);
   if (status) return status;
   solver->limits = (karst_krylov_limits){rtol, atol, max_iterations};
   if (solver->krylov) solver->krylov->limits = &solver->limits;
-  if (solver->krylov) status = enter(solver, karst_krylov_limit(&solver->krylov, solver->options));
+  if (solver->krylov) status = agree(solver, karst_krylov_limit(&solver->krylov, solver->options));
   if (status) solver->limits = before;
   if (!solver->krylov) return status;
   if (max_iterations != before.max_iterations) karst_next_clear(solver); /* it may need more vectors now */
@@ -115,6 +121,33 @@ static karst_status check_setup(const karst_solver *solver, const karst_matrix *
   return karst_solver_check_idle(solver);
 }
 
+/* A number that hardly two sets of options share, whatever the order in which they were set. */
+static int64_t number_of(const karst_options *options)
+{
+  const char *name, *text;
+  uint64_t sum = 0;
+  for (int i = 0; options && karst_options_at(options, i, &name, &text); i++) {
+    uint64_t hash = 14695981039346656037U; /* FNV-1a */
+    for (const char *c = name; *c; c++) hash = (hash ^ (unsigned char)*c) * 1099511628211U;
+    hash *= 31;
+    for (const char *c = text; *c; c++) hash = (hash ^ (unsigned char)*c) * 1099511628211U;
+    sum += hash >> 2;
+  }
+  return (int64_t)(sum >> 1);
+}
+
+/* Refuses ranks whose solvers would make different calls. */
+static karst_status compare_options(const karst_solver *solver)
+{
+  const int64_t own = number_of(solver->options);
+  int64_t largest = own;
+  if (!solver->context->ranks) return KARST_SUCCESS;
+  karst_status status = karst_ranks_largest(solver->context, &largest);
+  if (!status && own != largest)
+    status = karst_fail(solver->context, KARST_ERROR_OPTION, "its solver has other options than that of another rank");
+  return agree(solver, status);
+}
+
 /* Sets up with an analysis, or with NULL without one. */
 static karst_status set_up(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)
 {
@@ -126,7 +159,8 @@ static karst_status set_up(karst_solver *solver, const karst_matrix *A, const ka
 
 karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
 {
-  const karst_status status = enter(solver, check_setup(solver, A));
+  karst_status status = enter(solver, check_setup(solver, A));
+  if (!status) status = compare_options(solver);
   return status ? status : set_up(solver, A, NULL);
 }
 
@@ -135,6 +169,7 @@ karst_status karst_solver_setup_with(karst_solver *solver, const karst_matrix *A
   karst_status status = check_setup(solver, A);
   if (!status && !analysis) status = karst_missing(solver->context, "the analysis");
   status = enter(solver, status);
+  if (!status) status = compare_options(solver);
   return status ? status : set_up(solver, A, analysis);
 }
 

@@ -50,7 +50,7 @@ karst_status karst_outer_norm(const karst_solver *solver, const double *x, doubl
   const int64_t rows = karst_matrix_rows(solver->system.original);
   double square;
   karst_sums_dots(context, rows, 1, &x, x, solver->norm2);
-  const karst_status status = context->backend->download(context, &square, solver->norm2, sizeof square);
+  const karst_status status = karst_ranks_download(context, 1, solver->norm2, &square);
   return status ? status : karst_norm_of_square(context, rows, x, square, norm);
 }
 

@@ -49,14 +49,17 @@ karst_status karst_precond_create(karst_context *context, const karst_options *o
                                   karst_precond **precond)
 {
   karst_options *own = NULL;
+  karst_status status = KARST_SUCCESS;
   if (precond) *precond = NULL;
-  if (!context || !precond || !A) return karst_missing(context, A ? "the place for the preconditioner" : "the matrix");
-  if (A->context != context) return karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix belongs to another context");
-  if (A->halo) context->ranks->agreed = false;
-  if (!options || karst_options_context(options) == context) return create_chosen(context, options, A, precond);
-  karst_status status = karst_options_copy(context, options, &own);
-  if (A->halo) status = karst_ranks_agree(context, status);
-  if (!status) status = create_chosen(context, own, A, precond);
+  if (!context || !A) return karst_missing(context, "the matrix");
+  if (!precond)
+    status = karst_missing(context, "the place for the preconditioner");
+  else if (A->context != context)
+    status = karst_fail(context, KARST_ERROR_ARGUMENT, "the matrix belongs to another context");
+  if (!status && options && karst_options_context(options) != context)
+    status = karst_options_copy(context, options, &own);
+  if (A->halo) status = karst_ranks_enter(A->context, status);
+  if (!status) status = create_chosen(context, own ? own : options, A, precond);
   karst_options_destroy(own);
   return status;
 }

@@ -79,11 +79,11 @@ karst_status karst_product_residual(const karst_operator *A, const double *one, 
   const struct karst_backend *backend = A->context->backend;
   const int64_t n = karst_layout_scalars(A->layout);
   double square = 0;
-  karst_status status = A->multiply(A, x, space->size);
+  karst_status status = karst_ranks_postpone(A->context, A->multiply(A, x, space->size), n, space->size);
   if (status) return status;
   backend->copy(A->context, n, b, space->r);
   karst_sums_combine(A->context, n, 1, -1, one, (const double *const *)&space->size, NULL, space->r, space->norm2);
-  status = backend->download(A->context, &square, space->norm2, sizeof square);
+  status = karst_ranks_download(A->context, 1, space->norm2, &square);
   return status ? status : karst_norm_of_square(A->context, n, space->r, square, norm);
 }
 

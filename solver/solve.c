@@ -23,7 +23,7 @@ static karst_status go_on(karst_solver *solver, const double *b, double *x, doub
                           karst_fault *fault)
 {
   const int before = result->iterations;
-  karst_status status = karst_ranks_agree(solver->context, karst_next_begin(solver, result));
+  karst_status status = karst_next_begin(solver, result);
   if (status) return status == KARST_ERROR_NO_MEMORY ? KARST_SUCCESS : status;
   karst_notify(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->running->ops->name);
   status = karst_outer_solve(solver, b, x, rtol_target, result, fault);
@@ -215,8 +215,8 @@ static karst_status attempt(karst_solver *solver, const karst_vector *b, karst_v
   solver->allowed.max_iterations = solver->given ? karst_auto_allow(&solver->automatic, &sample, most) : most;
   karst_notify(solver->context, KARST_MESSAGE_PHASE, "solve (%s)", solver->krylov->ops->name);
   karst_status status = solve(solver, b->values, x->values, result, fault);
-  const karst_status waited = karst_context_synchronize(solver->context); /* x may still be scattered */
-  status = karst_ranks_agree(solver->context, status ? status : waited);
+  if (!status) status = karst_context_synchronize(solver->context); /* x may still be scattered */
+  status = karst_ranks_agree(solver->context, status);
   solver->before = done + result->iterations;
   const bool sound = solver->system.reason == KARST_SOUND && wells_are_sound(solver);
   if (!status && !solver->lagging && wells_are_sound(solver) && (result->reason < 0 || result->iterations > 0))
@@ -234,7 +234,7 @@ static karst_status attempt(karst_solver *solver, const karst_vector *b, karst_v
 /* What must be the same on all ranks, and whether a rank has a monitor. */
 struct terms {
   double rtol, atol;
-  int max_iterations, monitored;
+  int max_iterations, monitored, multiplies; /* it has an operator of the caller's */
 };
 
 /* Refuses ranks that would end the solve at different times. */
@@ -242,7 +242,8 @@ static karst_status compare_terms(karst_solver *solver)
 {
   karst_context *context = solver->context;
   const karst_krylov_limits *limits = &solver->limits;
-  const struct terms own = {limits->rtol, limits->atol, limits->max_iterations, solver->monitor != NULL};
+  const struct terms own = {limits->rtol, limits->atol, limits->max_iterations, solver->monitor != NULL,
+                            solver->product.multiply != NULL};
   if (!context->ranks) return KARST_SUCCESS;
   struct terms *const all = (struct terms *)context->ranks->words;
   karst_status status = karst_ranks_gather(context, &own, sizeof own, all);
@@ -252,6 +253,9 @@ static karst_status compare_terms(karst_solver *solver)
     if (all[r].rtol != all[0].rtol || all[r].atol != all[0].atol || all[r].max_iterations != all[0].max_iterations)
       status = karst_fail(context, KARST_ERROR_OPTION,
                           "rank %d has other values of rtol, atol or max-iterations than rank 0", r);
+    else if (all[r].multiplies != all[0].multiplies)
+      status = karst_fail(context, KARST_ERROR_ARGUMENT,
+                          "rank %d has an operator instead of the matrix, or has none, other than rank 0", r);
   }
   return status;
 }

@@ -1,4 +1,4 @@
-/* precise_sum.h - sums of products to twice the working precision, for the CPU and a thread of a GPU alike (Ogita, Rump
+/* precise_sum.h - sums of products to twice the working precision, for the CPU and for a thread of a GPU (Ogita, Rump
  * and Oishi, as in cpu/residual.c). fma(a, x, 0) is a product that no compiler contracts with the sum that follows. */
 #ifndef KARST_LIB_BACKEND_PRECISE_SUM_H
 #define KARST_LIB_BACKEND_PRECISE_SUM_H

@@ -21,7 +21,8 @@ karst_status karst_matrix_multiply(const karst_matrix *A, const karst_vector *x,
   if (!status && karst_vectors_overlap(x, y))
     status = karst_fail(A->context, KARST_ERROR_ARGUMENT, "the vectors x and y overlap in memory");
   if (A->halo) status = karst_ranks_enter(A->context, status);
-  return status ? status : karst_matrix_apply(A->context, A, x->values, y->values);
+  if (!status) status = karst_matrix_apply(A->context, A, x->values, y->values);
+  return A->halo ? karst_ranks_agree(A->context, status) : status;
 }
 
 karst_status karst_matrix_residual(const karst_matrix *A, const karst_vector *b, const karst_vector *x, karst_vector *r,
@@ -35,6 +36,7 @@ karst_status karst_matrix_residual(const karst_matrix *A, const karst_vector *b,
     status = karst_fail(A->context, KARST_ERROR_ARGUMENT, "the vector r overlaps b or x in memory");
   if (A->halo) status = karst_ranks_enter(A->context, status);
   if (!status) status = karst_sums_residual(A->context, A, b->values, x->values, r->values, NULL);
+  if (A->halo) status = karst_ranks_agree(A->context, status);
   if (status) return status;
   return norm ? karst_vector_norm(r, norm) : KARST_SUCCESS;
 }

@@ -5,10 +5,11 @@
 #include "lib/ranks/halo.h"
 #include "lib/vector/sums.h"
 
-/* y = A x of a matrix that may be distributed. */
+/* y = A x of a matrix that may be distributed. Here and below, a transport that fails on this rank makes y, or r, NaN;
+ * the ranks find that in the sums and agree on the failure later (karst_ranks_postpone). */
 static inline karst_status karst_matrix_apply(karst_context *context, const karst_matrix *A, const double *x, double *y)
 {
-  if (A->halo) return karst_halo_multiply(A, x, y);
+  if (A->halo) return karst_ranks_postpone(context, karst_halo_multiply(A, x, y), karst_matrix_rows(A), y);
   context->backend->multiply(context, A, x, y);
   return KARST_SUCCESS;
 }
@@ -37,7 +38,7 @@ static inline karst_status karst_sums_residual(karst_context *context, const kar
     if (norm2) karst_ranks_complete(context, 1, norm2);
     return KARST_SUCCESS;
   }
-  const karst_status status = karst_halo_residual(A, b, x, r);
+  const karst_status status = karst_ranks_postpone(context, karst_halo_residual(A, b, x, r), karst_matrix_rows(A), r);
   if (!status && norm2) karst_sums_dots(context, karst_matrix_rows(A), 1, &vector, r, norm2);
   return status;
 }
@@ -52,7 +53,8 @@ static inline karst_status karst_sums_residual_precise(karst_context *context, c
     if (norm2) karst_ranks_complete(context, 1, norm2);
     return KARST_SUCCESS;
   }
-  const karst_status status = karst_halo_residual_precise(A, b, x, r);
+  const karst_status status =
+      karst_ranks_postpone(context, karst_halo_residual_precise(A, b, x, r), karst_matrix_rows(A), r);
   if (!status && norm2) karst_sums_dots(context, karst_matrix_rows(A), 1, &vector, r, norm2);
   return status;
 }
@@ -67,7 +69,8 @@ static inline karst_status karst_sums_residual_bounded(karst_context *context, c
     karst_ranks_complete(context, 2, norm2);
     return KARST_SUCCESS;
   }
-  const karst_status status = karst_halo_residual_bounded(A, b, x, r, size, norm2);
+  const karst_status status =
+      karst_ranks_postpone(context, karst_halo_residual_bounded(A, b, x, r, size, norm2), karst_matrix_rows(A), r);
   if (status) return status;
   for (int i = 0; i < 2; i++)
     karst_sums_begin_dots(context, karst_matrix_rows(A), 1, &vectors[i], vectors[i], norm2 + i);

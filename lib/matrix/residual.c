@@ -35,7 +35,7 @@ static karst_status compute(const karst_matrix *A, const karst_wells_view *wells
                              : karst_sums_residual(context, A, b, x, space->r, wells ? NULL : space->norm2);
   if (status) return status;
   if (wells) add_wells(wells, x, space->r, size ? space->size : NULL, space->norm2);
-  status = context->backend->download(context, norm2, space->norm2, (size ? 2 : 1) * sizeof *norm2);
+  status = karst_ranks_download(context, size ? 2 : 1, space->norm2, norm2);
   if (size) *size = sqrt(norm2[1]);
   return status ? status : karst_norm_of_square(context, karst_matrix_rows(A), space->r, norm2[0], norm);
 }
@@ -50,7 +50,7 @@ static karst_status compute_precisely(const karst_matrix *A, const karst_wells_v
   if (status) return status;
   if (wells) karst_wells_residual_precise(wells, A, b, x, space->r);
   if (wells) karst_sums_dots(context, karst_matrix_rows(A), 1, &r, r, space->norm2);
-  status = context->backend->download(context, &norm2, space->norm2, sizeof norm2);
+  status = karst_ranks_download(context, 1, space->norm2, &norm2);
   return status ? status : karst_norm_of_square(context, karst_matrix_rows(A), space->r, norm2, norm);
 }
 

@@ -239,15 +239,14 @@ static inline karst_status karst_krylov_precondition_dot(const karst_krylov *k, 
 /* host[first ..] = scalar[first ..], count of them: the only wait of an iteration. */
 static inline karst_status karst_krylov_download(karst_krylov *k, int64_t first, int64_t count)
 {
-  return k->context->backend->download(k->context, k->work.host + first, k->work.scalar + first,
-                                       (size_t)count * sizeof(double));
+  return karst_ranks_download(k->context, count, k->work.scalar + first, k->work.host + first);
 }
 
 /* The same in two steps, between which a cycle may queue work that it will probably need. */
 static inline karst_status karst_krylov_download_begin(karst_krylov *k, int64_t first, int64_t count)
 {
   const struct karst_backend *backend = k->context->backend;
-  if (!backend->download_begin) return karst_krylov_download(k, first, count);
+  if (!backend->download_begin || k->context->ranks) return karst_krylov_download(k, first, count);
   return backend->download_begin(k->context, k->work.host + first, k->work.scalar + first,
                                  (size_t)count * sizeof(double));
 }
@@ -255,7 +254,7 @@ static inline karst_status karst_krylov_download_begin(karst_krylov *k, int64_t 
 static inline karst_status karst_krylov_download_end(karst_krylov *k)
 {
   const struct karst_backend *backend = k->context->backend;
-  return backend->download_end ? backend->download_end(k->context) : KARST_SUCCESS;
+  return backend->download_end && !k->context->ranks ? backend->download_end(k->context) : KARST_SUCCESS;
 }
 
 /* Counts one iteration, reports the method's residual norm to the monitor, and returns whether the cycle should end:

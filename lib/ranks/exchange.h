@@ -37,8 +37,8 @@ typedef struct karst_exchange {
   karst_status failed;       /* of begin */
 } karst_exchange;
 
-/* Makes an exchange of items of size scalars along a route, which may be released afterwards. Local: the caller lets the
- * ranks agree. destroy accepts NULL. */
+/* Makes an exchange of items of size scalars along a route, which may be released afterwards. Local: the caller lets
+ * the ranks agree. destroy accepts NULL. */
 karst_status karst_exchange_create(karst_context *context, const karst_route *route, int size,
                                    karst_exchange **exchange);
 /* The same exchange for vectors in another order, whose item inverse[i] is the other's item i. */

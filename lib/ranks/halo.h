@@ -50,12 +50,12 @@ static inline karst_index karst_halo_global(const karst_halo *halo, karst_index 
   return halo && block_row >= 0 ? halo->first[halo->context->ranks->transport.rank] + block_row : block_row;
 }
 
-/* *block_row, an own block row or -1, becomes the global number of the first of all ranks, or -1. Collective unless status
- * is a failure, which it returns. */
+/* *block_row, an own block row or -1, becomes the global number of the first of all ranks, or -1. Collective unless
+ * status is a failure, which it returns. */
 karst_status karst_halo_first(const karst_halo *halo, karst_status status, karst_index *block_row);
 
-/* For a matrix with a halo, with A standing for [A G]: y = A x; r = b - A x; the same and size >= |b| + |A| |x| element by
- * element, hardly more; and r to twice the working precision, rounded once. The own columns are taken while the ghosts'
+/* For a matrix with a halo, with A standing for [A G]: y = A x; r = b - A x; the same and size >= |b| + |A| |x| element
+ * by element, hardly more; and r to twice the working precision, rounded once. The own columns are taken while the ghosts'
  * part of x is under way. Collective. */
 karst_status karst_halo_multiply(const karst_matrix *A, const double *x, double *y);
 karst_status karst_halo_residual(const karst_matrix *A, const double *b, const double *x, double *r);

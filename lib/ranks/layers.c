@@ -21,7 +21,7 @@ static int compare(const void *a, const void *b)
 static karst_index sort_numbers(karst_index count, karst_index *number)
 {
   karst_index left = 0;
-  qsort(number, (size_t)count, sizeof *number, compare);
+  if (count > 0) qsort(number, (size_t)count, sizeof *number, compare);
   for (karst_index i = 0; i < count; i++)
     if (left == 0 || number[left - 1] != number[i]) number[left++] = number[i];
   return left;

@@ -12,8 +12,8 @@ typedef struct karst_lists {
   const karst_index *send_start, *receive_start; /* [neighbours + 1] where the items for each and of each begin */
 } karst_lists;
 
-/* Sends each neighbour its items of send, and receives its own. status: of what this rank has prepared for it; the ranks
- * agree before and after. Collective. */
+/* Sends each neighbour its items of send, and receives its own. status: of what this rank has prepared for it; the
+ * ranks agree before and after. Collective. */
 karst_status karst_lists_exchange(karst_context *context, karst_status status, const karst_lists *lists,
                                   const karst_index *send, karst_index *receive);
 

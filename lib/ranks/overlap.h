@@ -2,8 +2,8 @@
  *
  *     A_l = R_l A R_l^T
  *
- * where R_l takes the own rows and those of the layers. Couplings with rows beyond the last layer are left out. Rows are
- * in the order of their global numbers (layers.h): those of lower ranks, the own ones, those of higher ranks. */
+ * where R_l takes the own rows and those of the layers. Couplings with rows beyond the last layer are left out. Rows
+ * are in the order of their global numbers (layers.h): those of lower ranks, the own ones, those of higher ranks. */
 #ifndef KARST_LIB_RANKS_OVERLAP_H
 #define KARST_LIB_RANKS_OVERLAP_H
 

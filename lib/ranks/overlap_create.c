@@ -1,5 +1,5 @@
-/* overlap_create.c - makes the matrix of an overlap from the layers around the own rows, and the exchanges of its values
- * and vectors; see overlap.h. */
+/* overlap_create.c - makes the matrix of an overlap from the layers around the own rows, and the exchanges of its
+ * values and vectors; see overlap.h. */
 #include "lib/base/search.h"
 #include "lib/ranks/lists.h"
 #include "lib/ranks/overlap.h"
@@ -115,7 +115,7 @@ static karst_index list_own(const struct making *making, karst_index i, struct b
   if (boundary == 0) return count;
   for (karst_index k = G->row_start[boundary - 1]; k < G->row_start[boundary]; k++)
     row[count++] = (struct block){local_row(making, making->layers.ghost[G->column[k]]), k, OF_G};
-  qsort(row, (size_t)count, sizeof *row, compare);
+  if (count > 0) qsort(row, (size_t)count, sizeof *row, compare);
   return count;
 }
 
@@ -132,7 +132,7 @@ static karst_index list_foreign(const struct making *making, karst_index k, stru
     row[count++] = i < place.blocks ? (struct block){local, place.start + i, OF_A}
                                     : (struct block){local, place.ghost_start + i - place.blocks, OF_G};
   }
-  qsort(row, (size_t)count, sizeof *row, compare);
+  if (count > 0) qsort(row, (size_t)count, sizeof *row, compare);
   return count;
 }
 

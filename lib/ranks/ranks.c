@@ -137,7 +137,7 @@ karst_status karst_ranks_agree(karst_context *context, karst_status status)
 {
   struct karst_ranks *ranks = context->ranks;
   int r = 0;
-  if (!ranks || (status && ranks->agreed && ranks->sentence == karst_failures(context))) return status;
+  if (!ranks || (status && ranks->agreed && ranks->agreed_sentence == karst_failures(context))) return status;
   const karst_ranks_word own = word_of(context, status);
   const karst_status failed = karst_ranks_gather(context, &own, sizeof own, ranks->words);
   if (failed) return failed;
@@ -149,7 +149,7 @@ karst_status karst_ranks_agree(karst_context *context, karst_status status)
     karst_fail(context, (karst_status)word->status, "%s", word->sentence);
   else
     karst_fail(context, (karst_status)word->status, "rank %d: %s", r, word->sentence);
-  ranks->sentence = karst_failures(context);
+  ranks->agreed_sentence = karst_failures(context);
   return (karst_status)word->status;
 }
 
@@ -175,6 +175,15 @@ karst_status karst_ranks_all(karst_context *context, bool *yes)
   const karst_status status = karst_ranks_largest(context, &no);
   *yes = no == 0;
   return status;
+}
+
+karst_status karst_ranks_download(karst_context *context, int64_t count, const double *scalars, double *host)
+{
+  const karst_status status = context->backend->download(context, host, scalars, (size_t)count * sizeof *host);
+  if (!status || !context->ranks) return status;
+  if (!context->ranks->failed) context->ranks->failed = status;
+  for (int64_t i = 0; i < count; i++) host[i] = NAN;
+  return KARST_SUCCESS;
 }
 
 karst_status karst_ranks_postpone(karst_context *context, karst_status status, int64_t n, double *y)

@@ -19,13 +19,13 @@ typedef struct karst_ranks_word {
 
 struct karst_ranks {
   karst_transport transport;
-  karst_ranks_word *words; /* [ranks] */
-  bool agreed;             /* the last agreement was on a failure */
-  unsigned sentence;       /* the number of its sentence */
-  karst_status failed;     /* of a postponed failure, whose sentence the context has; else KARST_SUCCESS */
-  double *own, *all;       /* host memory for a reduction, [KARST_SUMS_MOST] and as many for each rank */
-  double *device_all;      /* all in device memory, if the transport queues; else NULL */
-  bool queues;             /* the transport queues in device memory; the same on all ranks */
+  karst_ranks_word *words;  /* [ranks] */
+  bool agreed;              /* the last agreement was on a failure */
+  unsigned agreed_sentence; /* the number of its sentence */
+  karst_status failed;      /* of a postponed failure, whose sentence the context has; else KARST_SUCCESS */
+  double *own, *all;        /* host memory for a reduction, [KARST_SUMS_MOST] and as many for each rank */
+  double *device_all;       /* all in device memory, if the transport queues; else NULL */
+  bool queues;              /* the transport queues in device memory; the same on all ranks */
 };
 
 static inline bool karst_is_spread(const karst_context *context) { return context->ranks != NULL; }
@@ -54,8 +54,12 @@ karst_status karst_ranks_largest(karst_context *context, int64_t *number);
 void karst_ranks_complete(karst_context *context, int count, double *scalars);
 
 /* For a product or a preconditioner that has failed on this rank in a solve: fills y with NaN, which all ranks find in
- * their next sum, and leaves the failure to the next karst_ranks_agree. Returns KARST_SUCCESS; in a context that is not
- * spread, status. */
+ * their next sum even if n is 0, and leaves the failure to the next karst_ranks_agree. Returns KARST_SUCCESS; in a
+ * context that is not spread, status. */
 karst_status karst_ranks_postpone(karst_context *context, karst_status status, int64_t n, double *y);
+
+/* Downloads scalars that are sums over all ranks. A failure on this rank alone is postponed: its scalars are NaN, and
+ * so is each later sum of all ranks until they agree. */
+karst_status karst_ranks_download(karst_context *context, int64_t count, const double *scalars, double *host);
 
 #endif

@@ -13,6 +13,7 @@ static karst_status add_on_host(karst_context *context, int count, double *scala
   struct karst_ranks *ranks = context->ranks;
   const size_t bytes = (size_t)count * sizeof *scalars;
   karst_status status = context->backend->download(context, ranks->own, scalars, bytes);
+  for (int i = 0; i < count && (status || ranks->failed); i++) ranks->own[i] = NAN;
   const karst_status gathered = karst_ranks_gather(context, ranks->own, bytes, ranks->all);
   if (!status) status = gathered;
   for (int i = 0; i < count; i++) {
@@ -24,6 +25,15 @@ static karst_status add_on_host(karst_context *context, int count, double *scala
   return status ? status : uploaded;
 }
 
+/* Adds them where the transport works. A rank with a failure that is postponed adds NaN. */
+static karst_status add(karst_context *context, int count, double *scalars)
+{
+  const struct karst_ranks *ranks = context->ranks;
+  if (!ranks->queues) return add_on_host(context, count, scalars);
+  if (ranks->failed) context->backend->fill(context, count, NAN, scalars);
+  return context->backend->halo->reduce(context, count, scalars, ranks->device_all);
+}
+
 void karst_ranks_complete(karst_context *context, int count, double *scalars)
 {
   struct karst_ranks *ranks = context->ranks;
@@ -32,10 +42,10 @@ void karst_ranks_complete(karst_context *context, int count, double *scalars)
   karst_profile_begin(context, "sums over ranks", NULL, 0, &timing);
   for (int done = 0; done < count; done += KARST_SUMS_MOST) {
     const int most = count - done < KARST_SUMS_MOST ? count - done : KARST_SUMS_MOST;
-    const karst_status status = ranks->queues
-                                    ? context->backend->halo->reduce(context, most, scalars + done, ranks->device_all)
-                                    : add_on_host(context, most, scalars + done);
-    if (status && !ranks->failed) ranks->failed = status;
+    const karst_status status = add(context, most, scalars + done);
+    if (!status) continue;
+    if (!ranks->failed) ranks->failed = status;
+    context->backend->fill(context, most, NAN, scalars + done);
   }
   karst_profile_end(&timing);
 }

@@ -122,8 +122,9 @@ karst_status karst_vector_norm(const karst_vector *vector, double *norm)
   const double *x = vector->values;
   double *square = context->backend->scalar(context, &on_host);
   karst_sums_dots(context, vector->length, 1, &x, x, square);
-  status = context->backend->download(context, &sum, square, sizeof sum);
-  return status ? status : karst_norm_of_square(context, vector->length, x, sum, norm);
+  status = karst_ranks_download(context, 1, square, &sum);
+  if (!status) status = karst_norm_of_square(context, vector->length, x, sum, norm);
+  return karst_ranks_agree(context, status);
 }
 
 /* Refuses two vectors that differ in context or length. */
@@ -160,7 +161,7 @@ karst_status karst_vector_dot(const karst_vector *x, const karst_vector *y, doub
   const double *values = x->values;
   double *sum = context->backend->scalar(context, &on_host);
   karst_sums_dots(context, y->length, 1, &values, y->values, sum);
-  return context->backend->download(context, result, sum, sizeof *result);
+  return karst_ranks_agree(context, karst_ranks_download(context, 1, sum, result));
 }
 
 karst_status karst_vector_copy(const karst_vector *from, karst_vector *to)

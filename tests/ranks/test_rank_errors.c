@@ -21,7 +21,9 @@ enum fault {
   VALUE_NAN,  /* a coupling with a ghost is NaN */
   RHS_NAN,    /* the right-hand side has a NaN */
   START_NAN,  /* the start has one */
-  TOLERANCE,  /* it has another rtol */
+  TOLERANCE,  /* it sets another rtol */
+  NEGATIVE,   /* it sets an rtol that is refused */
+  OPTIONS,    /* its solver has another option */
   VECTOR,     /* its right-hand side is too short */
   OLD_VALUES, /* it has not updated its solver */
   STOPS,      /* its monitor ends the solve */
@@ -35,10 +37,10 @@ enum fault {
 };
 
 static const char *const names[FAULTS] = {
-    "no fault",       "other blocks",     "an unsorted row", "a column beyond", "no diagonal block",
-    "a zero block",   "a NaN coupling",   "a NaN in b",      "a NaN in x",      "another rtol",
-    "a short b",      "old values",       "a stop",          "an acceptance",   "no decision",
-    "a failed apply", "a failed product", "a failed update", "a failed set-up"};
+    "no fault",         "other blocks",    "an unsorted row", "a column beyond", "no diagonal block", "a zero block",
+    "a NaN coupling",   "a NaN in b",      "a NaN in x",      "another rtol",    "a negative rtol",   "another option",
+    "a short b",        "old values",      "a stop",          "an acceptance",   "no decision",       "a failed apply",
+    "a failed product", "a failed update", "a failed set-up"};
 
 /* What the sentence of the call or the explanation of the outcome must have. */
 static const char *const parts[FAULTS] = {"converged",
@@ -51,6 +53,8 @@ static const char *const parts[FAULTS] = {"converged",
                                           "the right-hand side, block row",
                                           "the start, block row",
                                           "has other values of rtol",
+                                          "rtol",
+                                          "other options than that of another rank",
                                           "the right-hand side",
                                           "new values since",
                                           "not converged after 2 iterations",
@@ -65,6 +69,7 @@ struct task {
   struct spread s;
   enum fault fault;
   int failing;
+  int call; /* of its operator or its preconditioner that fails, from 0 */
 };
 
 /* A registered method that copies, and fails as the task says. */
@@ -97,7 +102,7 @@ static karst_status update(karst_precond *p)
 static karst_status apply(karst_precond *p, const karst_vector *r, karst_vector *z)
 {
   struct state *state = karst_precond_user(p);
-  if (fails(state, APPLY) && state->applies++ == 2)
+  if (fails(state, APPLY) && state->applies++ == state->task->call)
     return karst_context_fail(state->context, KARST_ERROR_DEVICE, "the apply of this rank");
   return karst_vector_copy(r, z);
 }
@@ -108,7 +113,7 @@ static karst_status multiply(void *user, const karst_vector *x, karst_vector *y)
 {
   struct state *state = user;
   const karst_status status = karst_matrix_multiply(state->A, x, y);
-  if (fails(state, PRODUCT) && state->applies++ == 2)
+  if (fails(state, PRODUCT) && state->applies++ == state->task->call)
     return karst_context_fail(state->context, KARST_ERROR_DEVICE, "the operator of this rank");
   return status;
 }
@@ -204,7 +209,7 @@ static karst_status make_solver(struct team_rank *rank, const struct state *stat
   if (!status && own) status = karst_precond_register(state->context, &method);
   if (!status) status = karst_options_set(options, "precond", own ? "copy" : "iluk");
   if (!status) status = karst_options_set(options, "solver", "gmres");
-  if (!status && fails(state, TOLERANCE)) status = karst_options_set(options, "rtol", "1e-3");
+  if (!status && fails(state, OPTIONS)) status = karst_options_set(options, "restart", "7");
   if (!status) status = karst_solver_create(state->context, options, solver);
   karst_options_destroy(options);
   resume_failures(rank, &memory);
@@ -225,6 +230,8 @@ static karst_status run(struct team_rank *rank, struct state *state, karst_matri
   if (!status) status = make_solver(rank, state, solver);
   if (!status) status = karst_solver_setup(*solver, *A);
   state->A = *A;
+  if (!status && (task->fault == TOLERANCE || task->fault == NEGATIVE))
+    status = karst_solver_set_tolerances(*solver, !here ? 1e-8 : task->fault == NEGATIVE ? -1 : 1e-3, 0, 1000);
   if (!status && task->fault == PRODUCT) status = karst_solver_set_operator(*solver, multiply, state);
   if (!status && (task->fault == STOPS || task->fault == ACCEPTS || task->fault == NONSENSE) && here)
     karst_solver_monitor(*solver, decide, state);
@@ -301,9 +308,12 @@ int main(void)
   for (int fault = 0; fault < FAULTS; fault++)
     for (task.failing = 0; task.failing < RANKS; task.failing++) {
       task.fault = (enum fault)fault;
-      char what[100];
-      snprintf(what, sizeof what, "%s on rank %d", names[fault], task.failing);
-      team_each_device(RANKS, body, &task, what);
+      const int calls = fault == APPLY || fault == PRODUCT ? 5 : 1;
+      for (task.call = 0; task.call < calls; task.call++) {
+        char what[100];
+        snprintf(what, sizeof what, "%s on rank %d, call %d", names[fault], task.failing, task.call);
+        team_each_device(RANKS, body, &task, what);
+      }
     }
   task.fault = NO_FAULT;
   team_fail_allocations(RANKS, solve_once, &task, 1, "a solve");
