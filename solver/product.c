@@ -4,6 +4,7 @@
 
 #include "lib/vector/norm.h"
 #include "lib/profile/profile.h"
+#include "lib/ranks/halo.h"
 #include "lib/vector/sums.h"
 #include "lib/vector/vector.h"
 

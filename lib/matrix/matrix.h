@@ -132,12 +132,6 @@ static inline karst_layout karst_matrix_layout(const karst_matrix *matrix)
   return layout;
 }
 
-/* Returns the number of scalar rows; of a distributed matrix, those of all ranks. */
-static inline int64_t karst_matrix_unknowns(const karst_matrix *matrix)
-{
-  return (int64_t)karst_matrix_all_block_rows(matrix) * matrix->block_size;
-}
-
 /* Returns the number of scalar rows of block row i without the padding, which is at the end of the last block row. It
  * is also the number of scalar columns of block column i. */
 static inline int karst_matrix_height(const karst_matrix *matrix, karst_index i)

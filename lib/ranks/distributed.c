@@ -275,19 +275,3 @@ karst_status karst_matrix_create_distributed(karst_context *context, karst_index
   *matrix = NULL;
   return status;
 }
-
-karst_index karst_matrix_first_block_row(const karst_matrix *matrix)
-{
-  return matrix && matrix->halo ? karst_halo_global(matrix->halo, 0) : 0;
-}
-
-karst_index karst_matrix_all_block_rows(const karst_matrix *matrix)
-{
-  if (!matrix || !matrix->halo) return karst_matrix_block_rows(matrix);
-  return matrix->halo->first[karst_context_ranks(matrix->context)];
-}
-
-karst_index karst_matrix_ghosts(const karst_matrix *matrix)
-{
-  return matrix && matrix->halo ? matrix->halo->ghosts : 0;
-}

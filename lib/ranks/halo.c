@@ -1,5 +1,5 @@
 /* halo.c - products of a distributed matrix: its own columns while the ghosts' part of x is under way, then the ghosts'
- * columns; see halo.h. */
+ * columns; and what a matrix knows of its halo; see halo.h. */
 #include "lib/ranks/halo.h"
 
 #include "lib/backend/halo_kernels.h"
@@ -141,4 +141,20 @@ int64_t karst_halo_memory(const karst_halo *halo)
   bytes += copies * ((int64_t)halo->rows + 1 + halo->blocks) * index;
   bytes += (karst_context_ranks(halo->context) + 1 + halo->ghosts + halo->own_blocks + (int64_t)halo->blocks) * index;
   return bytes + karst_block_offset(halo->block_size, halo->blocks) * (int64_t)sizeof(double);
+}
+
+karst_index karst_matrix_first_block_row(const karst_matrix *matrix)
+{
+  return matrix && matrix->halo ? karst_halo_global(matrix->halo, 0) : 0;
+}
+
+karst_index karst_matrix_all_block_rows(const karst_matrix *matrix)
+{
+  if (!matrix || !matrix->halo) return matrix ? matrix->block_rows : 0;
+  return matrix->halo->first[karst_context_ranks(matrix->context)];
+}
+
+karst_index karst_matrix_ghosts(const karst_matrix *matrix)
+{
+  return matrix && matrix->halo ? matrix->halo->ghosts : 0;
 }

@@ -50,6 +50,12 @@ static inline karst_index karst_halo_global(const karst_halo *halo, karst_index 
   return halo && block_row >= 0 ? halo->first[halo->context->ranks->transport.rank] + block_row : block_row;
 }
 
+/* Returns the number of scalar rows; of a distributed matrix, those of all ranks. */
+static inline int64_t karst_matrix_unknowns(const karst_matrix *matrix)
+{
+  return (int64_t)karst_matrix_all_block_rows(matrix) * matrix->block_size;
+}
+
 /* *block_row, an own block row or -1, becomes the global number of the first of all ranks, or -1. Collective unless
  * status is a failure, which it returns. */
 karst_status karst_halo_first(const karst_halo *halo, karst_status status, karst_index *block_row);
