@@ -213,9 +213,8 @@ static const karst_option ras_rows[] = {
     {"overlap", KARST_OPTION_INTEGER, false, offsetof(struct settings, overlap), NULL, 0, "1",
      "layers of block rows of other ranks that ras solves with on each rank",
      "From 0 to 3. The first layer is the rows that a rank's own couple with, and each next one what those of the last "
-     "couple with. "
-     "More layers take fewer iterations, more memory, and longer updates and iterations. With 0, block Jacobi between "
-     "ranks, ras copies nothing. It does not matter where there is one rank."},
+     "couple with. More layers mostly take fewer iterations; they take more memory, and longer updates and iterations. "
+     "With 0 ras copies nothing: it is block Jacobi between ranks. It does not matter where there is one rank."},
     {"local", KARST_OPTION_PRECOND, false, offsetof(struct settings, local), NULL, 0, "iluk",
      "what ras solves with on each rank, with options local.level and so on",
      "Any preconditioner except auto may be used here. Its own options begin with local and a point, such as "
@@ -231,8 +230,7 @@ const struct karst_precond_ops karst_precond_ras = {
     .details =
         "Each rank applies the preconditioner of the option local to its own block rows and the layers of the option "
         "overlap, and keeps its own rows of the result. It is not symmetric, so cg refuses it, but with overlap 0. "
-        "With "
-        "one rank, it is the local preconditioner.",
+        "With one rank it is the local preconditioner.",
     .options = rows,
     .settings = sizeof(struct settings),
     .order = KARST_ORDER_ANY,
