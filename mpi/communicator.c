@@ -43,9 +43,14 @@ static karst_status make(karst_context *context, MPI_Comm communicator, struct k
   MPI_Comm_set_errhandler(here.communicator, MPI_ERRORS_RETURN);
   MPI_Comm_rank(here.communicator, &here.rank);
   MPI_Comm_size(here.communicator, &here.ranks);
+  here.room = 2 * here.ranks; /* a message to and from each rank */
+  here.request = malloc((size_t)here.room * sizeof *here.request);
+  here.status = malloc((size_t)here.room * sizeof *here.status);
   struct karst_mpi *mpi = malloc(sizeof *mpi);
-  const int without = karst_mpi_first_without(&here, mpi != NULL);
+  const int without = karst_mpi_first_without(&here, mpi && here.request && here.status);
   if (without >= 0 || !mpi) {
+    free(here.request);
+    free(here.status);
     free(mpi);
     MPI_Comm_free(&here.communicator);
     snprintf(sentence, sizeof sentence, "rank %d has no memory for its communicator", without);

@@ -17,7 +17,7 @@ karst_status karst_mpi_gather(void *user, const void *own, size_t bytes, void *a
                          MPI_Allgather(own, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, mpi->communicator));
 }
 
-/* Makes room for the messages of an exchange, which is there from the second time on. */
+/* Makes room for the messages of an exchange. It is there already unless one takes several pieces. */
 static karst_status make_room(struct karst_mpi *mpi, int count, const karst_transfer *transfers)
 {
   size_t messages = 0;
