@@ -83,7 +83,9 @@ void karst_csr_sort_rows(karst_index rows, const karst_index *row_start, karst_i
 {
   *repeated = -1;
   for (karst_index i = 0; i < rows; i++) {
-    sort_row(column + row_start[i], value + row_start[i], row_start[i + 1] - row_start[i]);
+    const karst_index count = row_start[i + 1] - row_start[i];
+    if (count > 1)
+      sort_row(column + row_start[i], value + row_start[i], count); /* a file of no entries has no arrays */
     for (karst_index k = row_start[i] + 1; k < row_start[i + 1] && *repeated < 0; k++)
       if (column[k] == column[k - 1]) *repeated = k;
   }
