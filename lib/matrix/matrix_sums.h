@@ -28,35 +28,33 @@ static inline karst_status karst_sums_multiply(karst_context *context, const kar
   return status;
 }
 
+/* Ends a residual r of a distributed matrix whose product has returned status: norm2 = r . r, unless norm2 is NULL. */
+static inline karst_status karst_sums_end_residual(const karst_matrix *A, karst_status status, double *r, double *norm2)
+{
+  const double *const vector = r;
+  status = karst_ranks_postpone(A->context, status, karst_matrix_rows(A), r);
+  if (!status && norm2) karst_sums_dots(A->context, karst_matrix_rows(A), 1, &vector, r, norm2);
+  return status;
+}
+
 /* r = b - A x and, unless norm2 is NULL, norm2 = r . r */
 static inline karst_status karst_sums_residual(karst_context *context, const karst_matrix *A, const double *b,
                                                const double *x, double *r, double *norm2)
 {
-  const double *const vector = r;
-  if (!A->halo) {
-    context->backend->residual(context, A, b, x, r, norm2);
-    if (norm2) karst_ranks_complete(context, 1, norm2);
-    return KARST_SUCCESS;
-  }
-  const karst_status status = karst_ranks_postpone(context, karst_halo_residual(A, b, x, r), karst_matrix_rows(A), r);
-  if (!status && norm2) karst_sums_dots(context, karst_matrix_rows(A), 1, &vector, r, norm2);
-  return status;
+  if (A->halo) return karst_sums_end_residual(A, karst_halo_residual(A, b, x, r), r, norm2);
+  context->backend->residual(context, A, b, x, r, norm2);
+  if (norm2) karst_ranks_complete(context, 1, norm2);
+  return KARST_SUCCESS;
 }
 
 /* The same to twice the working precision, rounded once. */
 static inline karst_status karst_sums_residual_precise(karst_context *context, const karst_matrix *A, const double *b,
                                                        const double *x, double *r, double *norm2)
 {
-  const double *const vector = r;
-  if (!A->halo) {
-    context->backend->residual_precise(context, A, b, x, r, norm2);
-    if (norm2) karst_ranks_complete(context, 1, norm2);
-    return KARST_SUCCESS;
-  }
-  const karst_status status =
-      karst_ranks_postpone(context, karst_halo_residual_precise(A, b, x, r), karst_matrix_rows(A), r);
-  if (!status && norm2) karst_sums_dots(context, karst_matrix_rows(A), 1, &vector, r, norm2);
-  return status;
+  if (A->halo) return karst_sums_end_residual(A, karst_halo_residual_precise(A, b, x, r), r, norm2);
+  context->backend->residual_precise(context, A, b, x, r, norm2);
+  if (norm2) karst_ranks_complete(context, 1, norm2);
+  return KARST_SUCCESS;
 }
 
 /* The same, and size = |b| + |A| |x| element by element, or a little more; norm2[0] = r . r, norm2[1] = size . size */

@@ -1,5 +1,6 @@
 /* route.c - finds which block rows the ranks send each other; see exchange.h. */
 #include "lib/ranks/exchange.h"
+#include "lib/ranks/lists.h"
 
 /* The tables by which the ranks tell each other how much they want of whom. */
 struct wishes {
@@ -60,30 +61,10 @@ static karst_status list_neighbours(karst_context *context, const struct wishes 
   return karst_allocate(context, &route->send, route->send_start[neighbours], sizeof *route->send, "the items to send");
 }
 
-/* Sends each neighbour the numbers of the rows that this rank wants, and receives what is wanted of it. */
-static karst_status exchange_wishes(karst_context *context, const karst_index *rows, karst_transfer *transfers,
-                                    karst_route *route)
-{
-  const karst_transport *transport = &context->ranks->transport;
-  for (int n = 0; n < route->neighbours; n++) {
-    const karst_index *receive = route->receive_start + n, *send = route->send_start + n;
-    transfers[n] = (karst_transfer){.rank = route->rank[n],
-                                    .send = rows + receive[0],
-                                    .send_bytes = (size_t)(receive[1] - receive[0]) * sizeof *rows,
-                                    .receive = route->send + send[0],
-                                    .receive_bytes = (size_t)(send[1] - send[0]) * sizeof *rows};
-  }
-  const unsigned failures = karst_failures(context);
-  int status = transport->exchange_begin(transport->user, route->neighbours, transfers);
-  if (!status) status = transport->exchange_end(transport->user);
-  return karst_check_returned(context, status, failures, "an exchange", " of the transport");
-}
-
 karst_status karst_route_find(karst_context *context, const karst_index *first, karst_index count,
                               const karst_index *rows, karst_route *route)
 {
   struct wishes wishes = {0};
-  karst_transfer *transfers = NULL;
   const karst_index own = first[karst_context_rank(context)];
   *route = (karst_route){0};
   karst_status status = karst_ranks_agree(context, make_wishes(context, first, count, rows, &wishes));
@@ -91,12 +72,10 @@ karst_status karst_route_find(karst_context *context, const karst_index *first, 
     status =
         karst_ranks_gather(context, wishes.own, (size_t)karst_context_ranks(context) * sizeof *wishes.own, wishes.all);
   if (!status) status = list_neighbours(context, &wishes, route);
-  if (!status) status = karst_allocate(context, &transfers, route->neighbours, sizeof *transfers, "the transfers");
-  status = karst_ranks_agree(context, status);
-  if (!status) status = karst_ranks_agree(context, exchange_wishes(context, rows, transfers, route));
+  const karst_lists asked = {route->neighbours, route->rank, 1, route->receive_start, route->send_start};
+  status = karst_lists_exchange(context, status, &asked, rows, route->send);
   for (karst_index i = 0; !status && i < route->send_start[route->neighbours]; i++) route->send[i] -= own;
   karst_release(context, wishes.own);
   karst_release(context, wishes.all);
-  karst_release(context, transfers);
   return status;
 }

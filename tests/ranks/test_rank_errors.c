@@ -25,7 +25,7 @@ enum fault {
   NEGATIVE,   /* it sets an rtol that is refused */
   OPTIONS,    /* its solver has another option */
   VECTOR,     /* its right-hand side is too short */
-  OLD_VALUES, /* it has not updated its solver */
+  OLD_VALUES, /* no rank has updated its solver */
   STOPS,      /* its monitor ends the solve */
   ACCEPTS,    /* its monitor accepts */
   NONSENSE,   /* its monitor returns no decision */
@@ -162,7 +162,7 @@ static void spoil(const struct task *task, int rank, struct rows *rows)
   if (task->fault == UNSORTED) rows->column[k] = rows->column[k + 1] + 1;
   if (task->fault == BEYOND) rows->column[end - 1] = task->s.first[RANKS];
   if (task->fault == SINGULAR) memset(rows->value + (int64_t)diagonal * bb, 0, (size_t)bb * sizeof *rows->value);
-  if (task->fault == DIAGONAL) { /* the last row loses its last block, or its diagonal */
+  if (task->fault == DIAGONAL) { /* the last row loses its diagonal */
     const karst_index last = rows->count - 1;
     diagonal = rows->start[last];
     while (rows->column[diagonal] != task->s.first[rank] + last) diagonal++;
@@ -237,7 +237,6 @@ static karst_status run(struct team_rank *rank, struct state *state, karst_matri
     karst_solver_monitor(*solver, decide, state);
   if (!status) status = karst_matrix_update_values(*A, rows.value);
   if (!status && task->fault != OLD_VALUES) status = karst_solver_update(*solver);
-  if (!status && task->fault == OLD_VALUES && !here) karst_matrix_value(*A);
   free(rows.start);
   free(rows.column);
   free(rows.value);
