@@ -113,7 +113,7 @@ static karst_status setup(karst_precond *p)
   if (!status) status = karst_allocate_zero(context, &state, 1, sizeof *state, "cpr");
   if (status) return status;
   p->data = state;
-  state->stages = (karst_stages){KARST_STAGES, karst_stage_names, {NULL}};
+  state->stages = (karst_stages){.count = KARST_STAGES, .name = karst_stage_names};
   status = kernels_of(p)->plan(context, A, &state->cpr);
   if (!status) status = karst_matrix_on_blocks_of(A, 1, &state->pressure);
   if (!status && p->wells && p->wells->wells->count > 0 && ((const struct settings *)p->settings)->wells == WELLS_ROWS)

@@ -130,7 +130,7 @@ static karst_status setup(karst_precond *p)
   karst_status status = karst_allocate_zero(p->context, &state, 1, sizeof *state, "restricted additive Schwarz");
   if (!status) {
     p->data = state;
-    state->stages = (karst_stages){1, stage_names, {NULL}};
+    state->stages = (karst_stages){.count = 1, .alone = true, .name = stage_names};
   }
   status = karst_ranks_agree(p->context, status);
   if (!status) status = make_overlap(p, state);

@@ -16,7 +16,8 @@ karst_status karst_stage_make(karst_precond *p, karst_stages *stages, int i, con
   karst_status status = karst_precond_chosen(p->context, options, &ops);
   if (status) return status;
   karst_notify(p->context, KARST_MESSAGE_PHASE, "symbolic (%s stage: %s)", stages->name[i], ops->name);
-  status = karst_precond_prepare_with(ops, options, A, A == p->A ? p->wells : NULL, NULL, &stage);
+  status =
+      karst_precond_prepare_with(ops, options, A, A == p->A ? p->wells : NULL, NULL, p->alone || stages->alone, &stage);
   if (status) return status;
   stages->stage[i] = stage;
   p->varies = p->varies || stage->varies;
@@ -45,6 +46,7 @@ karst_status karst_stages_choose(karst_precond *p, const karst_stages *stages)
   for (int i = 0; i < stages->count && !status && p->reason == KARST_SOUND; i++) {
     choose_again(stages->stage[i]);
     status = karst_precond_choose(stages->stage[i]);
+    if (karst_precond_halo(stages->stage[i])) status = karst_precond_agree(stages->stage[i], status);
     take_outcome(p, stages->stage[i]);
   }
   return status;

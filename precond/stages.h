@@ -8,6 +8,7 @@ enum { KARST_STAGES = 2 }; /* at most */
 
 typedef struct karst_stages {
   int count;
+  bool alone;                         /* each works with the rank's own matrix, without its halo */
   const char *const *name;            /* [count] among the options and in reports */
   karst_precond *stage[KARST_STAGES]; /* [count] */
 } karst_stages;

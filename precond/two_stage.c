@@ -34,7 +34,7 @@ static karst_status setup(karst_precond *p)
   if (status) return status;
   p->data = own;
   p->due = false;
-  own->stages = (karst_stages){KARST_STAGES, karst_stage_names, {NULL}};
+  own->stages = (karst_stages){.count = KARST_STAGES, .name = karst_stage_names};
   for (int i = 0; i < KARST_STAGES && !status; i++)
     status = karst_stage_make(p, &own->stages, i, settings->stage[i], p->A);
   if (!status) status = karst_device_doubles(context, rows, "the residual between the stages", &own->residual);

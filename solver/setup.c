@@ -209,7 +209,7 @@ static karst_status make_system(karst_solver *solver, const karst_matrix *A, con
   if (!analysed) karst_notify(context, KARST_MESSAGE_PHASE, "symbolic (%s)", precond->name);
   const karst_matrix *matrix = solver->apart ? solver->apart : solver->system.matrix;
   status = karst_precond_prepare_with(precond, solver->options, matrix, solver->wells ? &solver->system.wells : NULL,
-                                      analysed, &solver->precond);
+                                      analysed, false, &solver->precond);
   return status;
 }
 

@@ -151,7 +151,8 @@ static karst_status agree(const karst_matrix *A, karst_status status)
 
 /* All of set-up before the method's own. */
 static karst_status make(const struct karst_precond_ops *ops, const karst_options *options, const karst_matrix *A,
-                         const karst_wells_view *wells, karst_precond_analysis *analysis, karst_precond **precond)
+                         const karst_wells_view *wells, karst_precond_analysis *analysis, bool alone,
+                         karst_precond **precond)
 {
   karst_status status = karst_allocate_zero(A->context, precond, 1, sizeof **precond, "a preconditioner");
   if (status) return status;
@@ -160,6 +161,7 @@ static karst_status make(const struct karst_precond_ops *ops, const karst_option
   p->context = A->context;
   p->A = A;
   p->wells = wells;
+  p->alone = alone;
   p->block_row = -1;
   p->generation = -1;
   p->due = ops->choose != NULL;
@@ -173,11 +175,11 @@ static karst_status make(const struct karst_precond_ops *ops, const karst_option
 
 karst_status karst_precond_prepare_with(const struct karst_precond_ops *ops, const karst_options *options,
                                         const karst_matrix *A, const karst_wells_view *wells,
-                                        karst_precond_analysis *analysis, karst_precond **precond)
+                                        karst_precond_analysis *analysis, bool alone, karst_precond **precond)
 {
   const double begin = karst_clock();
   *precond = NULL;
-  karst_status status = agree(A, make(ops, options, A, wells, analysis, precond));
+  karst_status status = agree(A, make(ops, options, A, wells, analysis, alone, precond));
   if (!status) {
     (*precond)->begun = true;
     status = agree(A, karst_precond_run_setup(*precond));
@@ -195,7 +197,7 @@ karst_status karst_precond_prepare_with(const struct karst_precond_ops *ops, con
 karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const karst_options *options,
                                    const karst_matrix *A, karst_precond **precond)
 {
-  return karst_precond_prepare_with(ops, options, A, NULL, NULL, precond);
+  return karst_precond_prepare_with(ops, options, A, NULL, NULL, false, precond);
 }
 
 void karst_precond_destroy(karst_precond *precond)
@@ -241,10 +243,7 @@ struct outcome {
   char explanation[sizeof(((karst_precond *)NULL)->explanation)];
 };
 
-/* Gives the preconditioner of a distributed matrix the outcome of the first rank whose part is not sound, on all. An
- * outcome that the ranks have agreed on is kept at once, like a failure in karst_ranks_agree: a preconditioner inside may
- * be the place where a rank agrees whose own part is not sound before it. */
-static karst_status agree_on_outcome(karst_precond *p, karst_status status)
+karst_status karst_precond_agree(karst_precond *p, karst_status status)
 {
   const karst_halo *halo = p->A->halo;
   if (!halo || (!status && p->agreed)) return status;
@@ -270,9 +269,10 @@ karst_status karst_precond_update(karst_precond *precond)
   if (!precond) return KARST_ERROR_ARGUMENT;
   karst_report_begin_update(&precond->report);
   precond->generation = -1;
-  karst_status status = agree_on_outcome(precond, karst_precond_choose(precond));
+  karst_status status = karst_precond_agree(precond, karst_precond_choose(precond));
   const double begin = karst_clock();
-  if (!status && precond->reason == KARST_SOUND) status = agree_on_outcome(precond, karst_precond_run_update(precond));
+  if (!status && precond->reason == KARST_SOUND)
+    status = karst_precond_agree(precond, karst_precond_run_update(precond));
   if (!status) precond->generation = precond->A->generation;
   precond->time_factor = karst_clock() - begin;
   return status;

@@ -125,6 +125,7 @@ struct karst_precond {
   const karst_wells_view *wells; /* beside A, in its order; not owned; NULL: there are none */
   const void *settings;          /* values of the rows of ops->options; NULL without rows */
   int64_t generation;            /* of A's values at the last update, -1 if it failed */
+  bool alone;                    /* it works without the halo of A, if there is one */
   bool begun;                    /* setup was called, so destroy must be called */
   bool due;                      /* the next update runs choose first */
   void *data;                    /* the method's own */
@@ -147,6 +148,9 @@ struct karst_precond {
   double time_symbolic, time_choose, time_factor; /* seconds of the last setup, choose and update */
   karst_report report;                            /* further values of the method, filled by karst_precond_put */
 };
+
+/* The halo of the matrix that p shares with other ranks; NULL: there is none, or p works alone. */
+static inline karst_halo *karst_precond_halo(const karst_precond *p) { return p->alone ? NULL : p->A->halo; }
 
 /* A registered method: the library's view of it, and the caller's struct. */
 struct karst_registered {
@@ -196,10 +200,10 @@ karst_status karst_precond_check_order(const struct karst_precond_ops *ops, cons
 karst_status karst_precond_prepare(const struct karst_precond_ops *ops, const karst_options *options,
                                    const karst_matrix *A, karst_precond **precond);
 /* The same for A with wells beside it, and with an analysis that karst_precond_check_analysis accepts, of the same
- * pattern. Each may be NULL for none. */
+ * pattern. Each may be NULL for none. alone: with the rank's own matrix, without couplings with other ranks. */
 karst_status karst_precond_prepare_with(const struct karst_precond_ops *ops, const karst_options *options,
                                         const karst_matrix *A, const karst_wells_view *wells,
-                                        karst_precond_analysis *analysis, karst_precond **precond);
+                                        karst_precond_analysis *analysis, bool alone, karst_precond **precond);
 
 /* KARST_ERROR_ARGUMENT if the options differ from those that the analysis depends on. */
 karst_status karst_precond_check_analysis(const karst_precond_analysis *analysis, const karst_options *options);
@@ -215,6 +219,10 @@ karst_status karst_precond_run_apply(const karst_precond *p, const double *r, do
 
 /* Runs ops->choose if it is due; karst_precond_update does too. A preconditioner with stages calls it for them. */
 karst_status karst_precond_choose(karst_precond *p);
+/* Gives the preconditioner of a distributed matrix the outcome of the first rank whose part is not sound, on all. An
+ * outcome that the ranks have agreed on is kept at once, like a failure in karst_ranks_agree: a preconditioner inside may
+ * be the place where a rank agrees whose own part is not sound before it. Collective. */
+karst_status karst_precond_agree(karst_precond *p, karst_status status);
 /* Reports the iterations of a solve. */
 void karst_precond_solved(karst_precond *p, int iterations);
 
