@@ -78,27 +78,38 @@ karst_status karst_exchange_create(karst_context *context, const karst_route *ro
   return KARST_SUCCESS;
 }
 
+karst_status karst_exchange_route(const karst_exchange *exchange, const karst_index *inverse, karst_route *route)
+{
+  karst_context *context = exchange->context;
+  const int neighbours = exchange->neighbours;
+  const int64_t ends = (int64_t)neighbours + 1;
+  const size_t item = (size_t)exchange->size * sizeof(double);
+  *route = (karst_route){.neighbours = neighbours};
+  karst_status status = karst_allocate(context, &route->rank, neighbours, sizeof *route->rank, "the neighbours");
+  if (!status)
+    status = karst_allocate_zero(context, &route->send_start, ends, sizeof(karst_index), "the neighbours' items");
+  if (!status)
+    status = karst_allocate_zero(context, &route->receive_start, ends, sizeof(karst_index), "the neighbours' items");
+  if (!status) status = karst_allocate(context, &route->send, exchange->sent, sizeof *route->send, "the items to send");
+  if (status) return status;
+  for (int n = 0; n < neighbours; n++) {
+    const karst_transfer *transfer = &exchange->transfers[n];
+    route->rank[n] = transfer->rank;
+    route->send_start[n + 1] = route->send_start[n] + (karst_index)(transfer->send_bytes / item);
+    route->receive_start[n + 1] = route->receive_start[n] + (karst_index)(transfer->receive_bytes / item);
+  }
+  for (karst_index i = 0; i < exchange->sent; i++)
+    route->send[i] = inverse ? inverse[exchange->host_index[i]] : exchange->host_index[i];
+  return KARST_SUCCESS;
+}
+
 karst_status karst_exchange_permute(const karst_exchange *from, const karst_index *inverse, karst_exchange **exchange)
 {
-  karst_context *context = from->context;
-  const int64_t ends = (int64_t)from->neighbours + 1;
-  const size_t item = (size_t)from->size * sizeof(double);
-  karst_route route = {.neighbours = from->neighbours};
+  karst_route route;
   *exchange = NULL;
-  karst_status status = karst_allocate(context, &route.rank, from->neighbours, sizeof *route.rank, "the neighbours");
-  if (!status)
-    status = karst_allocate_zero(context, &route.send_start, ends, sizeof(karst_index), "the neighbours' items");
-  if (!status)
-    status = karst_allocate_zero(context, &route.receive_start, ends, sizeof(karst_index), "the neighbours' items");
-  if (!status) status = karst_allocate(context, &route.send, from->sent, sizeof *route.send, "the items to send");
-  for (int n = 0; n < from->neighbours && !status; n++) {
-    route.rank[n] = from->transfers[n].rank;
-    route.send_start[n + 1] = route.send_start[n] + (karst_index)(from->transfers[n].send_bytes / item);
-    route.receive_start[n + 1] = route.receive_start[n] + (karst_index)(from->transfers[n].receive_bytes / item);
-  }
-  for (karst_index i = 0; i < from->sent && !status; i++) route.send[i] = inverse[from->host_index[i]];
-  if (!status) status = karst_exchange_create(context, &route, from->size, exchange);
-  karst_route_release(context, &route);
+  karst_status status = karst_exchange_route(from, inverse, &route);
+  if (!status) status = karst_exchange_create(from->context, &route, from->size, exchange);
+  karst_route_release(from->context, &route);
   return status;
 }
 

@@ -41,6 +41,9 @@ typedef struct karst_exchange {
  * the ranks agree. destroy accepts NULL. */
 karst_status karst_exchange_create(karst_context *context, const karst_route *route, int size,
                                    karst_exchange **exchange);
+/* The route of an exchange, for the caller to release, also after a failure; for vectors in another order if inverse is
+ * not NULL: item i is inverse[i] there. Local. */
+karst_status karst_exchange_route(const karst_exchange *exchange, const karst_index *inverse, karst_route *route);
 /* The same exchange for vectors in another order, whose item inverse[i] is the other's item i. */
 karst_status karst_exchange_permute(const karst_exchange *from, const karst_index *inverse, karst_exchange **exchange);
 void karst_exchange_destroy(karst_exchange *exchange);
