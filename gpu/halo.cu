@@ -116,6 +116,12 @@ karst_status reduce(karst_context *context, int count, double *scalars, double *
   return status;
 }
 
+karst_status gather(karst_context *context, size_t bytes, const void *own, void *all)
+{
+  const karst_transport *transport = &context->ranks->transport;
+  return transport->queue_gather(transport->user, own, bytes, all, karst_cuda_of(context)->stream);
+}
+
 karst_status exchange(karst_context *context, int count, const karst_transfer *transfers)
 {
   const karst_transport *transport = &context->ranks->transport;
@@ -133,6 +139,7 @@ const struct karst_halo_kernels karst_halo_kernels_cuda = {
     .unpin = karst_cuda_entry<unpin>::call,
     .prepare = karst_cuda_entry<prepare>::call,
     .reduce = karst_cuda_entry<reduce>::call,
+    .gather = karst_cuda_entry<gather>::call,
     .exchange = karst_cuda_entry<exchange>::call,
 };
 }

@@ -9,7 +9,6 @@
 
 /* The plan of a hierarchy. */
 typedef struct karst_amg_cpu {
-  int exponent;        /* level 0 is A divided by 2^exponent */
   double *dense;       /* [rows*rows] work space for the inverse of the last level, row by row; NULL without one */
   karst_index *origin; /* [rows] the row of the last level that is at each place after the exchanges of rows */
 } karst_amg_cpu;
@@ -62,13 +61,17 @@ KARST_INLINE bool karst_amg_find_strong(bool single, const karst_amg_matrix *A, 
 karst_index karst_amg_truncate_cpu(karst_index most, double limit, karst_index count, karst_index *column,
                                    double *weight);
 
-/* The entries of the table, in the files of their names; begin, load and what releases memory in level.c, compose and
- * aggregate in match.c, plan_product and multiply in product.c, finish, weigh and apply in cycle.c. */
+/* The entries of the table, in the files of their names; begin, load and what releases memory in level.c, square
+ * and append in ghosts.c, compose and aggregate in match.c, plan_product and multiply in product.c, finish, weigh and apply in cycle.c. */
 extern const struct karst_amg_kernels karst_amg_kernels_cpu;
 karst_status karst_amg_begin_cpu(karst_context *context, const karst_matrix *A, karst_amg *amg);
 void karst_amg_destroy_cpu(karst_context *context, karst_amg *amg);
 karst_status karst_amg_load_cpu(karst_context *context, const karst_matrix *A, karst_amg *amg,
                                 karst_amg_outcome *outcome);
+karst_status karst_amg_square_cpu(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
+                                  karst_amg_matrix *square);
+karst_status karst_amg_append_cpu(karst_context *context, const karst_amg *amg, const karst_amg_matrix *rows,
+                                  karst_index columns, karst_amg_matrix *P);
 karst_status karst_amg_split_cpu(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
                                  const karst_amg_rule *rule, karst_amg_splitting *splitting);
 karst_status karst_amg_interpolate_cpu(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,

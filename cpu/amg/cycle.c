@@ -26,7 +26,7 @@ karst_status karst_amg_finish_cpu(karst_context *context, karst_amg *amg)
   amg->plan_memory = (int64_t)sizeof *plan + shared;
   karst_status status = karst_amg_take_cpu(context, &amg->shared, shared, 1, what);
   karst_amg_place_shared(amg, amg->shared);
-  if (status || last > KARST_AMG_DENSE) return status;
+  if (status || last > KARST_AMG_DENSE || amg->call) return status;
   status = karst_amg_take_cpu(context, &amg->inverse, last * last, (size_t)scalar, what);
   if (!status) status = karst_amg_take_cpu(context, &plan->dense, last * last, sizeof *plan->dense, what);
   if (!status) status = karst_amg_take_cpu(context, &plan->origin, last, sizeof *plan->origin, what);
@@ -131,7 +131,7 @@ static void solve_lines(karst_context *context, const karst_amg *amg, const kars
 {
   const karst_amg_level *level = &amg->level[0];
   double *d = level->vector[3];
-  const double factor = ldexp(step->factor, ((const karst_amg_cpu *)amg->plan)->exponent);
+  const double factor = ldexp(step->factor, amg->exponent);
   for (int i = 0; i < amg->axes; i++)
     context->backend->lines->solve(context, &amg->lines[i], 0, i == 0 ? level->vector[step->x] : d, d);
   karst_piece piece = karst_begin(context, KARST_KIND_COPY, level->A.rows);
@@ -154,6 +154,10 @@ static void run_step(karst_context *context, const karst_amg *amg, const karst_a
                                           [KARST_AMG_RESIDUAL] = {karst_amg_residual_double, karst_amg_residual_float},
                                           [KARST_AMG_RESTRICT] = {karst_amg_restrict_double, karst_amg_restrict_float},
                                           [KARST_AMG_PROLONG] = {karst_amg_prolong_double, karst_amg_prolong_float}};
+  if (step->action == KARST_AMG_EXCHANGE || step->action == KARST_AMG_GATHER) {
+    amg->call(amg->user, step);
+    return;
+  }
   if (step->action == KARST_AMG_LINES) {
     solve_lines(context, amg, step);
     return;
@@ -167,14 +171,15 @@ static void run_step(karst_context *context, const karst_amg *amg, const karst_a
                                    : step->action == KARST_AMG_PROLONG ? &level->P
                                                                        : &level->A;
   function *rows = instance[step->action][amg->single];
-  const int64_t work = step->action == KARST_AMG_FIRST ? shared->rows : shared->entries;
+  const karst_index count = step->action == KARST_AMG_RESTRICT ? shared->rows : level->A.rows;
+  const int64_t work = step->action == KARST_AMG_FIRST ? count : shared->entries;
   karst_piece piece = karst_begin(context, KARST_KIND_PRODUCT, work);
   if (piece.threads == 1)
-    rows(level, step, 0, shared->rows);
+    rows(level, step, 0, count);
   else
 #pragma omp parallel num_threads(piece.threads)
   {
-    const karst_part part = karst_part_rows(&piece, shared->rows, shared->row_start);
+    const karst_part part = karst_part_rows(&piece, count, shared->row_start);
     rows(level, step, part.first, part.last);
     karst_part_end(&piece, &part);
   }
@@ -203,7 +208,7 @@ static void scale_vector(karst_context *context, karst_index rows, const double 
 void karst_amg_apply_cpu(karst_context *context, const karst_amg *amg, const double *r, double *z)
 {
   const karst_index rows = amg->level[0].A.rows;
-  const double size = measure_vector(context, rows, r);
+  const double size = amg->call ? 0.5 : measure_vector(context, rows, r); /* 0.5 has the exponent 0 */
   int exponent;
   if (size == 0 || !isfinite(size)) {
     context->backend->fill(context, rows, size == 0 ? 0 : NAN, z);
@@ -214,7 +219,7 @@ void karst_amg_apply_cpu(karst_context *context, const karst_amg *amg, const dou
   scale_vector(context, rows, (const double[]){ldexp(1, -exponent), 1}, r, amg->level[0].vector[0]);
   for (int s = 0; s < amg->steps; s++) run_step(context, amg, &amg->step[s]);
   /* x is the solution for A / 2^a and r / 2^e; their quotient may exceed the powers of two that a double holds. */
-  exponent -= ((const karst_amg_cpu *)amg->plan)->exponent;
+  exponent -= amg->exponent;
   const int part = exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
   scale_vector(context, rows, (const double[]){ldexp(1, part), ldexp(1, exponent - part)},
                amg->level[0].vector[amg->result], z);

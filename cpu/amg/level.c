@@ -46,7 +46,7 @@ karst_status karst_amg_begin_cpu(karst_context *context, const karst_matrix *A, 
   if (status) return status;
   amg->plan = plan;
   amg->level[0].A = (karst_amg_matrix){.rows = A->block_rows,
-                                       .columns = A->block_rows,
+                                       .columns = A->block_rows + amg->ghosts,
                                        .entries = A->blocks,
                                        .longest = karst_matrix_widest_row(A),
                                        .row_start = A->device_row_start,
@@ -172,13 +172,12 @@ static double measure_matrix(karst_context *context, const karst_matrix *A, kars
 karst_status karst_amg_load_cpu(karst_context *context, const karst_matrix *A, karst_amg *amg,
                                 karst_amg_outcome *outcome)
 {
-  karst_amg_cpu *plan = amg->plan;
   *outcome = (karst_amg_outcome){.reason = KARST_SOUND, .block_row = -1};
   const double largest = measure_matrix(context, A, outcome);
   if (outcome->reason != KARST_SOUND) return KARST_SUCCESS;
-  frexp(largest, &plan->exponent);
-  if (plan->exponent < -1000) plan->exponent = -1000; /* or its power would be infinite */
-  const double factor = ldexp(1, -plan->exponent);
+  if (!amg->has_exponent) frexp(largest, &amg->exponent);
+  if (amg->exponent < -1000) amg->exponent = -1000; /* or its power would be infinite */
+  const double factor = ldexp(1, -amg->exponent);
   karst_piece piece = karst_begin(context, KARST_KIND_FACTOR, A->blocks);
 #pragma omp parallel num_threads(piece.threads)
   {

@@ -162,6 +162,10 @@ template <typename F> static inline void karst_amg_with_lanes(int lanes, F f)
 /* The functions of the table. */
 karst_status karst_amg_load_cuda(karst_context *context, const karst_matrix *A, karst_amg *amg,
                                  karst_amg_outcome *outcome);
+karst_status karst_amg_square_cuda(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
+                                   karst_amg_matrix *square);
+karst_status karst_amg_append_cuda(karst_context *context, const karst_amg *amg, const karst_amg_matrix *rows,
+                                   karst_index columns, karst_amg_matrix *P);
 karst_status karst_amg_split_cuda(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
                                   const karst_amg_rule *rule, karst_amg_splitting *splitting);
 karst_status karst_amg_interpolate_cuda(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,

@@ -25,11 +25,11 @@ __global__ void __launch_bounds__(THREADS) measure(int64_t rows, const double *r
   if (threadIdx.x == 0) atomicMax(&s->largest, largest);
 }
 
-/* f = r / 2^exponent, where the largest |r_i| has that exponent. first: the first sweep of level 0, unless its y is
+/* f = r / 2^exponent, where the largest |r_i| has that exponent, or r itself (as_it_is). first: the first sweep of level 0, unless its y is
  * NULL. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-    enter(int64_t rows, const double *r, karst_amg_scalars *s, double *f, karst_amg_item<T> first)
+    enter(int64_t rows, const double *r, bool as_it_is, karst_amg_scalars *s, double *f, karst_amg_item<T> first)
 {
   karst_cuda_begin();
   const int64_t i = blockIdx.x * (int64_t)(EACH * THREADS) + threadIdx.x;
@@ -37,8 +37,8 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
   for (int u = 0; u < EACH; u++) value[u] = i + u * THREADS < rows ? r[i + u * THREADS] : 0;
   const double largest = __longlong_as_double((long long)s->largest);
-  const bool sound = largest > 0 && largest <= DBL_MAX;
-  const int exponent = sound ? max(ilogb(largest) + 1, -1000) : 0;
+  const bool sound = as_it_is || (largest > 0 && largest <= DBL_MAX);
+  const int exponent = sound && !as_it_is ? max(ilogb(largest) + 1, -1000) : 0;
   const double factor = power_of_two(-exponent);
 #pragma unroll
   for (int u = 0; u < EACH; u++) {
@@ -86,13 +86,14 @@ void karst_amg_apply_cuda(karst_context *context, const karst_amg *amg, const do
   const karst_amg_level *level = &amg->level[0];
   const int64_t rows = level->A.rows;
   const unsigned grid = karst_cuda_grid(rows, EACH * THREADS), few = grid < KARST_CUDA_SUMS ? grid : KARST_CUDA_SUMS;
-  if (rows == 0) return;
-  karst_cuda_launch(cuda, measure, few, THREADS, rows, r, plan->scalars);
+  if (rows == 0 && !amg->call) return;
+  if (!amg->call) karst_cuda_launch(cuda, measure, few, THREADS, rows, r, plan->scalars);
   karst_amg_typed(amg, [&](auto zero) {
     using T = decltype(zero);
     karst_amg_item<T> first = {};
     if (plan->entered) first = *static_cast<const karst_amg_item<T> *>(plan->item);
-    karst_cuda_launch(cuda, enter<T>, grid, THREADS, rows, r, plan->scalars, level->vector[0], first);
+    karst_cuda_launch(cuda, enter<T>, grid, THREADS, rows, r, amg->call != NULL, plan->scalars, level->vector[0],
+                      first);
   });
   if (plan->graph && !is_captured(cuda->stream))
     cudaGraphLaunch(plan->graph, cuda->stream);

@@ -132,6 +132,8 @@ template <typename T> void launch_item(const struct karst_cuda *cuda, const kars
     return;
   case KARST_AMG_USE_LINES:
     return launch_lines(cuda, amg, s);
+  case KARST_AMG_USE_CALL:
+    return amg->call(amg->user, amg->step + s.step);
   default:
     karst_cuda_launch(cuda, do_first<T>, karst_cuda_grid(s.A.rows, THREADS), THREADS, s);
   }
@@ -155,6 +157,9 @@ karst_amg_use use_of(const karst_amg_step *step)
     return KARST_AMG_USE_INVERT;
   case KARST_AMG_LINES:
     return KARST_AMG_USE_LINES;
+  case KARST_AMG_EXCHANGE:
+  case KARST_AMG_GATHER:
+    return KARST_AMG_USE_CALL;
   default:
     return KARST_AMG_USE_FIRST;
   }
@@ -166,8 +171,13 @@ template <typename T> karst_amg_item<T> item_of(const karst_amg *amg, const kars
   const karst_amg_use use = use_of(step);
   const bool restricts = use == KARST_AMG_USE_RESTRICT, prolongs = use == KARST_AMG_USE_PROLONG;
   const karst_amg_matrix *A = restricts ? &level->R : prolongs ? &level->P : &level->A;
-  karst_amg_item<T> s = {use, karst_amg_lanes(A->entries, 2 * (int64_t)A->rows, 4, 16), step->level, A->entries,
+  karst_amg_item<T> s = {use,
+                         karst_amg_lanes(A->entries, 2 * (int64_t)A->rows, 4, 16),
+                         (int)(step - amg->step),
+                         step->level,
+                         A->entries,
                          karst_amg_view_of<T>(A)};
+  if (prolongs) s.A.rows = level->A.rows;
   s.f = level->vector[0];
   s.weight = static_cast<const T *>(level->weight);
   s.x = (prolongs ? level + 1 : level)->vector[step->x];
@@ -185,7 +195,7 @@ template <typename T> int make_items(const karst_amg *amg, karst_amg_item<T> *it
   int count = 0;
   for (int k = 0; k < amg->steps; k++) {
     const karst_amg_step *step = amg->step + k;
-    if (amg->level[step->level].A.rows == 0) continue;
+    if (amg->level[step->level].A.rows == 0 && use_of(step) != KARST_AMG_USE_CALL) continue;
     item[count] = item_of<T>(amg, step);
     if (k + 1 < amg->steps && step[0].action == KARST_AMG_RESTRICT && step[1].level == step[0].level + 1 &&
         use_of(step + 1) == KARST_AMG_USE_FIRST) {
@@ -201,11 +211,13 @@ template <typename T> int make_items(const karst_amg *amg, karst_amg_item<T> *it
   return count;
 }
 
-/* The first of the last levels that are small enough for the cluster; no level: KARST_AMG_LEVELS. */
+/* The first of the last levels that are small enough for the cluster; no level, or the host has steps of its own:
+ * KARST_AMG_LEVELS. */
 int find_tail(const karst_amg *amg, int64_t rows)
 {
   enum { ROW = 64 /* entries */ };
   int first = amg->levels;
+  if (amg->call) return KARST_AMG_LEVELS;
   while (first > 1 && amg->level[first - 1].A.rows <= rows && amg->level[first - 1].A.entries <= ROW * rows) first--;
   return first < amg->levels ? first : KARST_AMG_LEVELS;
 }
@@ -287,7 +299,7 @@ karst_status karst_amg_finish_cuda(karst_context *context, karst_amg *amg)
   if (!status) status = karst_amg_invert_prepare_cuda(context, amg);
   if (!status) status = amg->single ? prepare<float>(context, amg, plan) : prepare<double>(context, amg, plan);
   if (status) return status;
-  capture(karst_cuda_of(context), amg, plan);
+  if (!amg->call) capture(karst_cuda_of(context), amg, plan);
   karst_cuda_work_end(context);
   if (plan->pool) cudaMemPoolTrimTo(plan->pool, 0);
   return status;

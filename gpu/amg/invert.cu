@@ -425,7 +425,7 @@ karst_status karst_amg_invert_prepare_cuda(karst_context *context, karst_amg *am
   karst_amg_cuda *plan = karst_amg_cuda_of(amg);
   const karst_index rows = amg->level[amg->levels - 1].A.rows;
   const int64_t elements = rows * (int64_t)rows, scalar = amg->single ? sizeof(float) : sizeof(double);
-  if (rows > KARST_AMG_DENSE) return KARST_SUCCESS;
+  if (rows > KARST_AMG_DENSE || amg->call) return KARST_SUCCESS;
   karst_status status = karst_amg_take_bytes_cuda(context, amg, (elements + 1) * scalar, what, &amg->inverse);
   amg->plan_memory += elements * scalar;
   if (status || rows <= SIDE) return status;

@@ -27,11 +27,12 @@ __global__ void measure(karst_index rows, const karst_index *__restrict__ start,
   if (threadIdx.x == 0) atomicMax(&s->largest, (unsigned long long)__double_as_longlong(largest));
 }
 
-/* Sets the exponent of the largest value, 0 if that is 0 or not finite. */
-__global__ void choose_exponent(karst_amg_scalars *s)
+/* Sets the exponent: the given one, or that of the largest value, 0 if that is 0 or not finite. */
+__global__ void choose_exponent(bool is_given, int given, karst_amg_scalars *s)
 {
   const double largest = __longlong_as_double((long long)s->largest);
-  s->exponent = largest > 0 && is_finite(largest) ? max(ilogb(largest) + 1, -1000) : 0;
+  const int own = largest > 0 && is_finite(largest) ? ilogb(largest) + 1 : 0;
+  s->exponent = max(is_given ? given : own, -1000);
   s->largest = 0;
 }
 
@@ -76,13 +77,15 @@ karst_status karst_amg_load_cuda(karst_context *context, const karst_matrix *A, 
   karst_amg_with_lanes(karst_amg_lanes(A->blocks, A->block_rows, 4, 32), [&](auto lanes) {
     const unsigned grid = karst_cuda_grid((int64_t)A->block_rows * lanes.value, THREADS);
     measure<lanes.value><<<grid, THREADS, 0, stream>>>(A->block_rows, A->device_row_start, A->value, s);
-    choose_exponent<<<1, 1, 0, stream>>>(s);
+    choose_exponent<<<1, 1, 0, stream>>>(amg->has_exponent, amg->exponent, s);
     karst_amg_typed(amg, [&](auto zero) {
       scale<lanes.value><<<grid, THREADS, 0, stream>>>(A->block_rows, A->device_row_start, A->value, s,
                                                        static_cast<decltype(zero) *>(amg->level[0].A.value));
     });
   });
   const karst_status status = karst_cuda_fetch(context, &found, s, sizeof found);
-  if (!status) report(&found, outcome);
-  return status;
+  if (status) return status;
+  report(&found, outcome);
+  amg->exponent = found.exponent;
+  return KARST_SUCCESS;
 }

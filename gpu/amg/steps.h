@@ -14,6 +14,7 @@ enum karst_amg_use {
                            * with the weights of that level, and d the same unless it is NULL */
   KARST_AMG_USE_PROLONG,  /* y = y + factor s */
   KARST_AMG_USE_INVERT,   /* y = W f, W dense, row by row */
+  KARST_AMG_USE_CALL,     /* the host calls back */
   KARST_AMG_USE_LINES     /* d = M^-1 x by kernels of their own, then y = keep y + factor 2^exponent d */
 };
 
@@ -21,6 +22,7 @@ enum karst_amg_use {
 template <typename T> struct karst_amg_item {
   karst_amg_use use;
   int lanes; /* of a group that takes a row in the tail: 4, 8 or 16 */
+  int step;  /* its number in the cycle */
   int level;
   int64_t entries; /* of A */
   karst_amg_view<T> A;

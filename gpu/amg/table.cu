@@ -45,7 +45,8 @@ karst_status begin(karst_context *context, const karst_matrix *A, karst_amg *amg
   plan->pool = make_pool(karst_cuda_of(context));
   enlarge(karst_cuda_of(context), plan->pool, (A->blocks + 1) * GROWTH);
   enlarge(karst_cuda_of(context), karst_cuda_of(context)->pool, (A->blocks + 1) * GROWTH);
-  *finest = {A->block_rows, A->block_rows, A->blocks, 0, A->device_row_start, A->device_column, NULL, true};
+  *finest = {A->block_rows, A->block_rows + amg->ghosts, A->blocks, 0, A->device_row_start, A->device_column, NULL,
+             true};
   status = karst_amg_take_bytes_cuda(context, amg, (A->blocks + 1) * scalar, what, &finest->value);
   if (!status) status = karst_amg_take_cuda(context, amg, 1, what, &plan->scalars);
   return status ? status : karst_amg_longest_row_cuda(context, finest->rows, finest->row_start, &finest->longest);
@@ -120,6 +121,8 @@ const struct karst_amg_kernels karst_amg_kernels_cuda = {
     karst_cuda_entry<begin>::call,
     karst_cuda_entry<destroy>::call,
     karst_cuda_entry<karst_amg_load_cuda>::call,
+    karst_cuda_entry<karst_amg_square_cuda>::call,
+    karst_cuda_entry<karst_amg_append_cuda>::call,
     karst_cuda_entry<karst_amg_split_cuda>::call,
     karst_cuda_entry<karst_amg_interpolate_cuda>::call,
     karst_cuda_entry<karst_amg_match_cuda>::call,

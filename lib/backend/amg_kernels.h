@@ -5,6 +5,10 @@
  * precond/amg/hierarchy.c makes the levels from these kernels, and precond/amg/cycle.c writes a cycle as a list of
  * steps that every backend runs. Rectangular matrices exist only here.
  *
+ * Of a matrix that ranks share, each level has the rank's own rows, and columns behind the rows for the rows of other
+ * ranks that they couple with, the ghosts (precond/amg/spread.h). The kernels know no ranks: a cycle has steps that call
+ * back for the ghosts' part of a vector and for the solve on the last level.
+ *
  * All arrays are device memory of the backend, which also releases them. Values of matrices, weights and the inverse
  * are float if single, else double; vectors are double. Kernels that return a number wait for the device. Every sum has
  * an order that depends only on the matrix. */
@@ -53,12 +57,14 @@ typedef struct karst_amg_product {
 } karst_amg_product;
 
 typedef struct karst_amg_level {
-  karst_amg_matrix A; /* of level 0: the pattern is the caller's matrix's. Of others: product.C of the level before */
-  karst_amg_matrix P; /* [rows of A x rows of the next level]; no rows on the last level */
-  karst_amg_matrix R; /* its transpose */
+  karst_amg_matrix A; /* [rows x rows and ghosts] of level 0: the pattern is the caller's matrix's. Of others: product.C
+                       * of the level before */
+  karst_amg_matrix P; /* [columns of A x columns of the next level's]; no rows on the last level */
+  karst_amg_matrix R; /* the transpose of P's first rows, those of A */
   karst_amg_product AP, RAP;
-  void *weight;                      /* [rows] of the smoother: 1 / d_i, or 0 where d_i is 0; in karst_amg.shared */
-  double *vector[KARST_AMG_VECTORS]; /* [rows] each, in karst_amg.shared; the last one only where a step needs it */
+  void *weight; /* [rows] of the smoother: 1 / d_i, or 0 where d_i is 0; in karst_amg.shared */
+  double *
+      vector[KARST_AMG_VECTORS]; /* [columns of A] each, in karst_amg.shared; the last one only where a step needs it */
 } karst_amg_level;
 
 typedef enum karst_amg_action {
@@ -70,6 +76,8 @@ typedef enum karst_amg_action {
   KARST_AMG_RESTRICT, /* f of the next level = R x */
   KARST_AMG_PROLONG,  /* y = y + factor P x, with x of the next level */
   KARST_AMG_INVERT,   /* y = A^-1 f by the dense inverse of the last level */
+  KARST_AMG_EXCHANGE, /* the ghosts' part of x comes from other ranks, by karst_amg.call */
+  KARST_AMG_GATHER,   /* y = M^-1 f on the last level, which all ranks have as a whole, by karst_amg.call */
   KARST_AMG_LINES     /* y = keep y + factor M^-1 x on level 0, where M is that of karst_amg.lines; keep = 0: y is not
                        * read. d is work space */
 } karst_amg_action;
@@ -93,8 +101,11 @@ typedef struct karst_amg_outcome {
 
 typedef struct karst_amg {
   bool single;
-  bool l1;    /* d_i = a_ii + sign(a_ii) sum |a_ij|; else d_i = a_ii */
-  int levels; /* at least 1 */
+  bool l1;            /* d_i = a_ii + sign(a_ii) sum |a_ij|; else d_i = a_ii */
+  karst_index ghosts; /* columns of level 0 behind its rows */
+  int exponent;       /* level 0 is A divided by 2^exponent; from load, or */
+  bool has_exponent;  /* given to it */
+  int levels;         /* at least 1 */
   karst_amg_level level[KARST_AMG_LEVELS];
   void *shared;  /* the weights and vectors, which cycles need, and in the same memory the values of each A P,
                          * which are only needed until those of R (A P) are computed; NULL before finish */
@@ -104,6 +115,9 @@ typedef struct karst_amg {
   int axes;
   karst_amg_step *step; /* [steps] host memory of the caller's */
   int steps;
+  void (*call)(void *user, const karst_amg_step *step); /* does the steps EXCHANGE and GATHER; NULL: there are none, the
+                                                         * last level has an inverse, and the steps may be captured */
+  void *user;
   int result;          /* the vector of level 0 that has the result of the steps */
   void *plan;          /* the backend's own */
   int64_t plan_memory; /* its bytes, with the inverse and the shared memory */
@@ -127,7 +141,8 @@ static inline int64_t karst_amg_place_shared(karst_amg *amg, char *shared)
     for (int v = -1; v < vectors; v++) {
       if (shared && v < 0) amg->level[l].weight = shared + bytes;
       if (shared && v >= 0) amg->level[l].vector[v] = (double *)(void *)(shared + bytes);
-      bytes += (amg->level[l].A.rows * (v < 0 ? scalar : (int64_t)sizeof(double)) / ALIGNED + 1) * ALIGNED;
+      const karst_amg_matrix *A = &amg->level[l].A;
+      bytes += ((v < 0 ? A->rows * scalar : A->columns * (int64_t)sizeof(double)) / ALIGNED + 1) * ALIGNED;
     }
   for (int l = 0; l + 1 < amg->levels; l++) {
     karst_amg_matrix *AP = &amg->level[l].AP.C;
@@ -172,14 +187,23 @@ typedef struct karst_amg_rule {
 } karst_amg_rule;
 
 struct karst_amg_kernels {
-  /* Starts a hierarchy with amg->single and l1 set: level 0 without values, on the pattern of A, b = 1. After a failure
+  /* Starts a hierarchy with amg->single, l1 and ghosts set: level 0 without values, on the pattern of A, b = 1. After a failure
    * of any kernel destroy releases what was taken; destroy accepts a hierarchy of zeros. */
   karst_status (*begin)(karst_context *context, const karst_matrix *A, karst_amg *amg);
   void (*destroy)(karst_context *context, karst_amg *amg);
 
-  /* Takes the values of A into level 0, divided by a power of two near the largest one, so that float holds them.
-   * outcome: NOT_FINITE, or a row of zeros. */
+  /* Takes the values of A into level 0, divided by a power of two near the largest one unless amg has_exponent, so that
+   * float holds them. outcome: NOT_FINITE, or a row of zeros. */
   karst_status (*load)(karst_context *context, const karst_matrix *A, karst_amg *amg, karst_amg_outcome *outcome);
+
+  /* Makes a square matrix of a level without its ghosts: each of their entries is added to the diagonal one of its row,
+   * so that the sums of rows stay. release_matrix releases it. */
+  karst_status (*square)(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
+                         karst_amg_matrix *square);
+  /* Adds rows for the ghosts to P, whose columns are then so many. rows->value is double, and all of its arrays are in
+   * host memory. */
+  karst_status (*append)(karst_context *context, const karst_amg *amg, const karst_amg_matrix *rows,
+                         karst_index columns, karst_amg_matrix *P);
 
   /* Splits the rows of a level by PMIS (De Sterck, Yang, Heys 2006): strong couplings, the measure |S^T_i| + hash(i) in
    * [0, 1), and rounds in which the rows whose measure exceeds those of all undecided strong neighbours become C, and
@@ -227,8 +251,8 @@ struct karst_amg_kernels {
    * A pivot is pinned that errors of karst_amg_roundings epsilon of the levels' precision in the entries of the last
    * level, relative to each, may have made (cpu/amg/invert.c). */
   karst_status (*weigh)(karst_context *context, karst_amg *amg, karst_amg_outcome *outcome);
-  /* z = M^-1 r: the right-hand side of level 0 is r divided by a power of two near its largest element, so that float
-   * holds it; then the steps; then z. r, z: [rows], and they do not overlap. */
+  /* z = M^-1 r: the right-hand side of level 0 is r divided by a power of two near its largest element; then the steps;
+   * then z. With call the right-hand side is r itself. r, z: [rows], and they do not overlap. */
   void (*apply)(karst_context *context, const karst_amg *amg, const double *r, double *z);
 };
 

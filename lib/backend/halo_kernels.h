@@ -19,6 +19,7 @@ struct karst_halo_kernels {
   void (*unpin)(karst_context *context, void *memory);
   bool (*prepare)(karst_context *context);
   karst_status (*reduce)(karst_context *context, int count, double *scalars, double *parts);
+  karst_status (*gather)(karst_context *context, size_t bytes, const void *own, void *all);
   karst_status (*exchange)(karst_context *context, int count, const karst_transfer *transfers);
 };
 

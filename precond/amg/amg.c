@@ -1,7 +1,7 @@
 /* amg.c - algebraic multigrid as a preconditioner of matrices with one unknown a cell: z is one cycle from zero for
  * A z = r, with the same number of sweeps on every level before and after the coarser ones, so it is a fixed linear
  * operator, and a symmetric one if A is (but for the smoother adi). hierarchy.c makes the levels, cycle.c the steps. */
-#include "precond/amg/amg.h"
+#include "precond/amg/spread.h"
 #include "precond/line_solves.h"
 
 #include <stdio.h>
@@ -10,6 +10,7 @@ enum { SWEEPS = 100 /* at most, and the largest order: a cycle is a list of step
 
 struct state {
   karst_amg amg;               /* levels = 0: none */
+  karst_amg_spread *spread;    /* NULL: no other rank has a part of the matrix */
   karst_line_axes axes;        /* of the smoothers lines and adi, and */
   karst_line_solves solves;    /* their factors */
   karst_amg_settings settings; /* resolved */
@@ -56,6 +57,15 @@ static karst_status check_settings(karst_context *context, const karst_amg_setti
   return KARST_SUCCESS;
 }
 
+static const char *smoother_name(size_t i)
+{
+  static const char *const names[] = {
+      [KARST_AMG_SMOOTHER_AUTO] = "auto",  [KARST_AMG_L1_JACOBI] = "l1-jacobi", [KARST_AMG_JACOBI] = "jacobi",
+      [KARST_AMG_CHEBYSHEV] = "chebyshev", [KARST_AMG_BY_LINES] = "lines",      [KARST_AMG_BY_ADI] = "adi",
+      [KARST_AMG_BY_ADI + 1] = NULL};
+  return names[i];
+}
+
 static karst_status setup(karst_precond *p)
 {
   struct state *state;
@@ -71,11 +81,16 @@ static karst_status setup(karst_precond *p)
   state->settings = resolve(p->settings);
   state->rebuilds = -1;
   p->data = state;
+  if (karst_precond_halo(p) && karst_amg_has_lines(&state->settings))
+    return karst_fail(p->context, KARST_ERROR_OPTION,
+                      "amg-smoother %s has the lines of one rank's cells, and ranks share the matrix",
+                      smoother_name((size_t)state->settings.smoother));
+  if (karst_precond_halo(p)) status = karst_amg_spread_create(p, &state->amg, &state->spread);
   if (state->settings.smoother == KARST_AMG_BY_ADI) {
     p->unsymmetric = "amg-smoother adi";
     p->instead = "amg-smoother lines";
   }
-  return KARST_SUCCESS;
+  return status;
 }
 
 static void clear(const karst_precond *p, struct state *state)
@@ -87,26 +102,34 @@ static void clear(const karst_precond *p, struct state *state)
   karst_line_axes_destroy(p->context, &state->axes);
   state->amg =
       (karst_amg){.single = state->settings.precision == 0, .l1 = state->settings.smoother != KARST_AMG_JACOBI};
+  if (!state->spread) return;
+  karst_amg_spread_clear(state->spread);
+  state->amg.ghosts = state->spread->part[0].ghosts;
+  state->amg.call = karst_amg_spread_call;
+  state->amg.user = state->spread;
 }
 
-static void take_outcome(karst_precond *p, const karst_amg_outcome *outcome)
+void karst_amg_take_outcome(karst_precond *p, const karst_amg *amg, const karst_amg_outcome *outcome)
 {
-  const bool single = ((const struct state *)p->data)->amg.single;
+  if (p->agreed) return;
   p->reason = outcome->reason;
   p->block_row = outcome->block_row;
   if (outcome->reason == KARST_SINGULAR_BLOCK)
     snprintf(p->explanation, sizeof p->explanation, "all entries of the row are zero%s",
-             single ? ", or too small for amg-precision float beside the largest of the matrix" : "");
+             amg->single ? ", or too small for amg-precision float beside the largest of the matrix" : "");
 }
 
 static void warn_of_rest(const karst_precond *p, const struct state *state)
 {
-  const karst_index rows = state->amg.level[state->amg.levels - 1].A.rows;
+  const karst_amg_gathered *gathered = state->spread ? &state->spread->gathered : NULL;
+  const karst_amg *last = gathered ? &gathered->amg : &state->amg;
+  const karst_index rows = last->level[last->levels - 1].A.rows;
   if (rows <= KARST_AMG_DENSE) return;
   karst_notify(p->context, KARST_MESSAGE_WARNING,
                "amg: coarsening ended at level %d with %lld rows, because %s; they are smoothed, not solved",
-               state->amg.levels - 1, (long long)rows,
-               state->stalled ? "their couplings give no much smaller level" : "amg-levels allows no more levels");
+               last->levels - 1 + (gathered ? state->amg.levels - 1 : 0), (long long)rows,
+               (gathered ? gathered->stalled : state->stalled) ? "their couplings give no much smaller level"
+                                                               : "amg-levels allows no more levels");
 }
 
 /* Makes the lines of level 0, without factors. */
@@ -138,13 +161,29 @@ static karst_status factor_lines(karst_precond *p, struct state *state)
   return status;
 }
 
+/* Sums of this rank, with the gathered level. */
+static void count(karst_precond *p, const struct state *state)
+{
+  karst_amg_sums sums = karst_amg_add_up(&state->amg);
+  if (state->spread) {
+    const karst_amg_sums gathered = karst_amg_add_up(&state->spread->gathered.amg);
+    sums.entries += gathered.entries;
+    sums.memory += gathered.memory + karst_amg_spread_memory(state->spread);
+    sums.traffic += gathered.traffic;
+  }
+  p->factor_entries = sums.entries;
+  p->memory = sums.memory;
+  p->traffic = (karst_traffic){.update = (double)sums.memory, .apply = sums.traffic};
+}
+
 static karst_status choose(karst_precond *p)
 {
   struct state *state = p->data;
   karst_amg_outcome outcome = {KARST_SOUND, -1, 0};
   clear(p, state);
-  karst_status status = karst_amg_build(p->context, p->A, &state->settings, &state->amg, &outcome, &state->stalled);
-  take_outcome(p, &outcome);
+  karst_status status =
+      karst_amg_build(p->context, p->A, &state->settings, &state->amg, state->spread, &outcome, &state->stalled);
+  if (!status) karst_amg_take_outcome(p, &state->amg, &outcome);
   if (!status && outcome.reason == KARST_SOUND) {
     status = karst_amg_make_cycle(p->context, &state->settings, &state->amg);
     if (!status) status = make_lines(p, state);
@@ -154,10 +193,7 @@ static karst_status choose(karst_precond *p)
     clear(p, state);
     return status;
   }
-  const karst_amg_sums sums = karst_amg_add_up(&state->amg);
-  p->factor_entries = sums.entries;
-  p->memory = sums.memory;
-  p->traffic = (karst_traffic){.update = (double)sums.memory, .apply = sums.traffic};
+  count(p, state);
   state->fresh = true;
   state->updates = 0;
   state->reference = -1;
@@ -166,46 +202,34 @@ static karst_status choose(karst_precond *p)
   return KARST_SUCCESS;
 }
 
-static karst_status report_levels(karst_precond *p, const karst_amg *amg)
-{
-  char name[KARST_REPORT_NAME], text[KARST_REPORT_TEXT];
-  karst_status status = KARST_SUCCESS;
-  for (int l = 0; l < amg->levels && !status; l++) {
-    const karst_amg_matrix *A = &amg->level[l].A;
-    snprintf(name, sizeof name, "amg_level_%d", l);
-    snprintf(text, sizeof text, "%lld rows, %lld entries, longest row %lld", (long long)A->rows, (long long)A->entries,
-             (long long)A->longest);
-    status = karst_precond_put_text(p, name, text);
-  }
-  return status;
-}
-
 static karst_status report(karst_precond *p, const struct state *state, const karst_amg_outcome *outcome)
 {
-  const karst_amg *amg = &state->amg;
-  const karst_amg_sums sums = karst_amg_add_up(amg);
-  const double rows = amg->level[0].A.rows > 0 ? (double)amg->level[0].A.rows : 1;
-  const double entries = amg->level[0].A.entries > 0 ? (double)amg->level[0].A.entries : 1;
-  karst_status status = karst_precond_put(p, "amg_levels", "levels", amg->levels);
-  if (!status) status = karst_precond_put(p, "operator_complexity", "", (double)sums.entries / entries);
-  if (!status) status = karst_precond_put(p, "grid_complexity", "", (double)sums.rows / rows);
-  if (!status) status = karst_precond_put(p, "amg_rebuilds", "", state->rebuilds);
+  karst_status status = karst_precond_put(p, "amg_rebuilds", "", state->rebuilds);
   if (!status) status = karst_precond_put(p, "amg_pinned", "unknowns", (double)outcome->pinned);
   if (!status && state->settings.smoother == KARST_AMG_BY_LINES)
     status = karst_line_direction_put(p, &state->axes.lines[0]);
-  return status ? status : report_levels(p, amg);
+  return status ? status : karst_amg_report_levels(p, &state->amg, state->spread);
+}
+
+/* Weighs the levels after a choose, or computes them for new values. */
+static karst_status renew(karst_precond *p, struct state *state, karst_amg_outcome *outcome)
+{
+  if (state->spread)
+    return state->fresh ? karst_amg_spread_weigh(state->spread, true, outcome)
+                        : karst_amg_renew_spread(state->spread, outcome);
+  return state->fresh ? kernels_of(p)->weigh(p->context, &state->amg, outcome)
+                      : karst_amg_renew(p->context, p->A, &state->amg, outcome);
 }
 
 static karst_status update(karst_precond *p)
 {
   struct state *state = p->data;
   karst_amg_outcome outcome = {KARST_SOUND, -1, 0};
-  karst_status status = state->fresh ? kernels_of(p)->weigh(p->context, &state->amg, &outcome)
-                                     : karst_amg_renew(p->context, p->A, &state->amg, &outcome);
+  karst_status status = renew(p, state, &outcome);
   state->fresh = false;
   state->updates++;
   p->due = state->settings.rebuild > 0 && state->updates >= state->settings.rebuild;
-  take_outcome(p, &outcome);
+  karst_amg_take_outcome(p, &state->amg, &outcome);
   if (!status && outcome.reason == KARST_SOUND) status = factor_lines(p, state);
   return status || p->reason != KARST_SOUND ? status : report(p, state, &outcome);
 }
@@ -224,8 +248,10 @@ static void solved(karst_precond *p, int iterations)
 
 static karst_status apply(const karst_precond *p, const double *r, double *z)
 {
-  kernels_of(p)->apply(p->context, &((const struct state *)p->data)->amg, r, z);
-  return KARST_SUCCESS;
+  const struct state *state = p->data;
+  if (state->spread) state->spread->failed = KARST_SUCCESS;
+  kernels_of(p)->apply(p->context, &state->amg, r, z);
+  return state->spread ? state->spread->failed : KARST_SUCCESS;
 }
 
 static void destroy(karst_precond *p)
@@ -233,6 +259,7 @@ static void destroy(karst_precond *p)
   struct state *state = p->data;
   if (!state) return;
   clear(p, state);
+  karst_amg_spread_destroy(state->spread);
   karst_release(p->context, state);
 }
 
@@ -247,15 +274,6 @@ static const char *cycle_name(size_t i)
 {
   static const char *const names[] = {
       [KARST_AMG_CYCLE_AUTO] = "auto", [KARST_AMG_V] = "v", [KARST_AMG_W] = "w", [KARST_AMG_W + 1] = NULL};
-  return names[i];
-}
-
-static const char *smoother_name(size_t i)
-{
-  static const char *const names[] = {
-      [KARST_AMG_SMOOTHER_AUTO] = "auto",  [KARST_AMG_L1_JACOBI] = "l1-jacobi", [KARST_AMG_JACOBI] = "jacobi",
-      [KARST_AMG_CHEBYSHEV] = "chebyshev", [KARST_AMG_BY_LINES] = "lines",      [KARST_AMG_BY_ADI] = "adi",
-      [KARST_AMG_BY_ADI + 1] = NULL};
   return names[i];
 }
 
@@ -313,6 +331,10 @@ static const karst_option amg_rows[] = {
      "Other updates keep the choice of rows and the interpolation, and compute the matrices of the levels. Unless it "
      "is 0, the next update also makes the levels anew after a solve of more than 1.25 n + 2 iterations, if the first "
      "solve with them took n, and after the first of several solves in a row that fail."},
+    {"amg-gather-rows", KARST_OPTION_INTEGER, false, FIELD(gather_rows), NULL, 0, "16384",
+     "where ranks share the matrix, a level of at most this many rows over all ranks is gathered on each of them",
+     "Each rank coarsens its own rows alone down to that level, and all ranks do the same work on the later ones. More "
+     "rows take more of that work, and fewer take more messages."},
     {0},
 };
 

@@ -33,6 +33,7 @@ typedef struct karst_amg_settings {
   double over_correction;
   int precision; /* 0: float, 1: double */
   int rebuild;
+  int gather_rows;
 } karst_amg_settings;
 
 extern const struct karst_precond_ops karst_precond_amg;
@@ -43,16 +44,27 @@ static inline bool karst_amg_has_lines(const karst_amg_settings *settings)
   return settings->smoother == KARST_AMG_BY_LINES || settings->smoother == KARST_AMG_BY_ADI;
 }
 
+/* Gives p the outcome of values, unless the ranks have agreed on another one. */
+void karst_amg_take_outcome(karst_precond *p, const karst_amg *amg, const karst_amg_outcome *outcome);
+
+typedef struct karst_amg_spread karst_amg_spread; /* precond/amg/spread.h */
+
 /* Makes the levels for the values of A, with amg->single and l1 set, up to the last one; the steps are not there yet.
- * stalled: set to whether coarsening stopped because a level would have had more than 0.9 of the rows before. */
+ * stalled: set to whether coarsening stopped because a level would have had more than 0.9 of the rows before.
+ * spread: NULL, or A is shared by ranks; then it is collective, with ghosts, call and user of amg set too. */
 karst_status karst_amg_build(karst_context *context, const karst_matrix *A, const karst_amg_settings *settings,
-                             karst_amg *amg, karst_amg_outcome *outcome, bool *stalled);
+                             karst_amg *amg, karst_amg_spread *spread, karst_amg_outcome *outcome, bool *stalled);
 
 /* Computes all levels for new values of A: the same splitting, interpolation and patterns. Allocates nothing. */
 karst_status karst_amg_renew(karst_context *context, const karst_matrix *A, karst_amg *amg, karst_amg_outcome *outcome);
+/* The same where ranks share the matrix. Collective. */
+karst_status karst_amg_renew_spread(karst_amg_spread *spread, karst_amg_outcome *outcome);
 
 /* Makes the list of steps of one cycle, for the caller to release with karst_release, and sets steps and result. */
 karst_status karst_amg_make_cycle(karst_context *context, const karst_amg_settings *settings, karst_amg *amg);
+
+/* Reports the sizes of all levels; with spread those over all ranks, and those of the gathered hierarchy behind them. */
+karst_status karst_amg_report_levels(karst_precond *p, const karst_amg *amg, const karst_amg_spread *spread);
 
 /* Sums over the levels: entries of A, rows, bytes of all arrays, and bytes that a cycle reads and writes. */
 typedef struct karst_amg_sums {

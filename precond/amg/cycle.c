@@ -2,7 +2,8 @@
  *
  * On each level but the last: smooth, restrict the residual, cycle on the next level from zero, add its interpolated
  * result, smooth. A V-cycle visits the next level once, a W-cycle twice, the second time from the result of the first.
- * The last level is solved by its inverse or, with too many rows for one, by sweeps. */
+ * The last level is solved by its inverse or, with too many rows for one, by sweeps; where ranks share the matrix, by a
+ * hierarchy of its own (gathered.c). */
 #include "precond/amg/amg.h"
 
 enum {
@@ -29,11 +30,18 @@ static void add(struct list *list, karst_amg_action action, int level, int x, in
 /* Vector 1 or 2, which take turns. x = 0 stands for a start from zero. */
 static int other(int x) { return x == 1 ? 2 : 1; }
 
+/* Where ranks share the level, brings the ghosts' part of vector x, with which a product is to come. */
+static void exchange(struct list *list, int level, int x)
+{
+  if (list->amg->call && x != 0) add(list, KARST_AMG_EXCHANGE, level, x, x, 1, 0);
+}
+
 /* Adds sweeps of Jacobi from vector x and returns the vector of the result. */
 static int sweep(struct list *list, int level, int x, int sweeps, double omega)
 {
   for (int i = 0; i < sweeps; i++) {
     const int y = other(x);
+    exchange(list, level, x);
     add(list, x == 0 ? KARST_AMG_FIRST : KARST_AMG_SWEEP, level, x, y, omega, 0);
     x = y;
   }
@@ -46,6 +54,7 @@ static int chebyshev(struct list *list, int level, int x)
 {
   for (int i = 1; i <= list->settings->order; i++) {
     const int y = other(x);
+    exchange(list, level, x);
     add(list, KARST_AMG_MOMENTUM, level, x, y, (8.0 * i - 4) / (2.0 * i + 1),
         i == 1 ? 0 : (2.0 * i - 3) / (2.0 * i + 1));
     x = y;
@@ -77,6 +86,10 @@ static int smooth(struct list *list, int level, int x)
 static int solve_last(struct list *list, int level, int x)
 {
   const bool rest = list->amg->level[level].A.rows > KARST_AMG_DENSE;
+  if (list->amg->call) {
+    add(list, KARST_AMG_GATHER, level, 0, 1, 1, 0);
+    return 1;
+  }
   if (rest && level == 0 && karst_amg_has_lines(list->settings)) return sweep_lines(list, x, LAST_SWEEPS);
   if (rest) return sweep(list, level, x, LAST_SWEEPS, 1);
   add(list, KARST_AMG_INVERT, level, 0, 1, 1, 0);
@@ -91,6 +104,7 @@ static int cycle(struct list *list, int level, int x)
   int coarse = 0;
   if (level + 1 == list->amg->levels) return solve_last(list, level, x);
   x = smooth(list, level, x);
+  exchange(list, level, x);
   add(list, KARST_AMG_RESIDUAL, level, x, other(x), 1, 0);
   add(list, KARST_AMG_RESTRICT, level, other(x), 0, 1, 0);
   for (int i = 0; i < (twice ? 2 : 1); i++) coarse = cycle(list, level + 1, coarse);

@@ -3,7 +3,7 @@
  * pmis: each level's coarse rows are an independent set of its strong couplings, interpolated by extended+i.
  * aggregation: pairs of pairs of rows, with an interpolation of ones. Once made, P, R and all patterns stay, so new
  * values take two products of sparse matrices a level on known patterns. */
-#include "precond/amg/amg.h"
+#include "precond/amg/spread.h"
 
 /* A level with more of the rows of the one before is not worth its cost. */
 static const double stall = 0.9;
@@ -15,16 +15,33 @@ static karst_amg_rule rule_of(const karst_amg_settings *settings)
   return (karst_amg_rule){.strength = settings->strength, .most_entries = settings->most_entries};
 }
 
-static karst_status interpolate(karst_context *context, karst_amg *amg, const karst_amg_settings *settings,
-                                karst_amg_level *level)
+/* A hierarchy under construction. */
+struct building {
+  karst_context *context;
+  const karst_amg_settings *settings;
+  karst_amg *amg;
+  karst_amg_spread *spread; /* NULL: one rank has the matrix */
+};
+
+/* Whether so many coarse rows make the next level. status: of what was done to find them. */
+static karst_status accept(const struct building *b, karst_status status, karst_index coarse, bool *accepted)
 {
-  const struct karst_amg_kernels *kernels = kernels_of(context);
-  const karst_amg_rule rule = rule_of(settings);
+  const int l = b->amg->levels - 1;
+  if (b->spread) return karst_amg_spread_accept(b->spread, status, l, coarse, stall, accepted);
+  *accepted = coarse > 0 && coarse <= stall * (double)b->amg->level[l].A.rows;
+  return status;
+}
+
+static karst_status interpolate(const struct building *b, const karst_amg_matrix *A, karst_amg_matrix *P)
+{
+  const struct karst_amg_kernels *kernels = kernels_of(b->context);
+  const karst_amg_rule rule = rule_of(b->settings);
   karst_amg_splitting splitting = {0};
-  karst_status status = kernels->split(context, amg, &level->A, &rule, &splitting);
-  if (!status && splitting.coarse > 0 && splitting.coarse <= stall * (double)level->A.rows)
-    status = kernels->interpolate(context, amg, &level->A, &rule, &splitting, &level->P);
-  kernels->release_splitting(context, &splitting);
+  bool accepted = false;
+  karst_status status = kernels->split(b->context, b->amg, A, &rule, &splitting);
+  status = accept(b, status, splitting.coarse, &accepted);
+  if (!status && accepted) status = kernels->interpolate(b->context, b->amg, A, &rule, &splitting, P);
+  kernels->release_splitting(b->context, &splitting);
   return status;
 }
 
@@ -45,38 +62,61 @@ static karst_status multiply_pairs(karst_context *context, karst_amg *amg, const
   return status;
 }
 
-/* Matches rows in pairs, then these in pairs again. */
-static karst_status aggregate(karst_context *context, karst_amg *amg, const karst_amg_settings *settings,
-                              karst_amg_level *level)
+/* Matches pairs in pairs again. */
+static karst_status match_pairs(const struct building *b, const karst_amg_matrix *A, karst_amg_splitting *pairs)
 {
-  const struct karst_amg_kernels *kernels = kernels_of(context);
-  const karst_amg_rule rule = rule_of(settings);
-  const karst_index rows = level->A.rows;
-  karst_amg_splitting pairs = {0}, pairs_of_pairs = {0};
+  const struct karst_amg_kernels *kernels = kernels_of(b->context);
+  const karst_amg_rule rule = rule_of(b->settings);
+  karst_amg_splitting pairs_of_pairs = {0};
   karst_amg_matrix P = {0};
   karst_amg_product next = {0};
-  karst_status status = kernels->match(context, amg, &level->A, &rule, &pairs);
-  if (!status && pairs.coarse > 0) {
-    status = kernels->aggregate(context, amg, rows, &pairs, &P);
-    if (!status) status = multiply_pairs(context, amg, &level->A, &P, &next);
-    if (!status) status = kernels->match(context, amg, &next.C, &rule, &pairs_of_pairs);
-    if (!status) kernels->compose(context, rows, &pairs, &pairs_of_pairs);
-    if (!status && pairs.coarse > 0 && pairs.coarse <= stall * (double)rows)
-      status = kernels->aggregate(context, amg, rows, &pairs, &level->P);
-  }
-  kernels->release_product(context, &next);
-  kernels->release_matrix(context, &P);
-  kernels->release_splitting(context, &pairs);
-  kernels->release_splitting(context, &pairs_of_pairs);
+  karst_status status = kernels->aggregate(b->context, b->amg, A->rows, pairs, &P);
+  if (!status) status = multiply_pairs(b->context, b->amg, A, &P, &next);
+  if (!status) status = kernels->match(b->context, b->amg, &next.C, &rule, &pairs_of_pairs);
+  if (!status) kernels->compose(b->context, A->rows, pairs, &pairs_of_pairs);
+  kernels->release_product(b->context, &next);
+  kernels->release_matrix(b->context, &P);
+  kernels->release_splitting(b->context, &pairs_of_pairs);
+  return status;
+}
+
+static karst_status aggregate(const struct building *b, const karst_amg_matrix *A, karst_amg_matrix *P)
+{
+  const struct karst_amg_kernels *kernels = kernels_of(b->context);
+  const karst_amg_rule rule = rule_of(b->settings);
+  karst_amg_splitting pairs = {0};
+  bool accepted = false;
+  karst_status status = kernels->match(b->context, b->amg, A, &rule, &pairs);
+  if (!status && pairs.coarse > 0) status = match_pairs(b, A, &pairs);
+  status = accept(b, status, pairs.coarse, &accepted);
+  if (!status && accepted) status = kernels->aggregate(b->context, b->amg, A->rows, &pairs, P);
+  kernels->release_splitting(b->context, &pairs);
+  return status;
+}
+
+/* Makes P of the last level; it has no rows if there is to be no other one. */
+static karst_status make_interpolation(const struct building *b, karst_amg_level *level)
+{
+  const struct karst_amg_kernels *kernels = kernels_of(b->context);
+  karst_amg_matrix square = {0};
+  karst_status (*make)(const struct building *, const karst_amg_matrix *, karst_amg_matrix *) =
+      b->settings->coarsening == KARST_AMG_PMIS ? interpolate : aggregate;
+  if (!b->spread) return make(b, &level->A, &level->P);
+  karst_status status = karst_ranks_agree(b->context, kernels->square(b->context, b->amg, &level->A, &square));
+  if (!status) status = make(b, &square, &level->P);
+  kernels->release_matrix(b->context, &square);
   return status;
 }
 
 /* Makes the next level from a level with its P. */
-static karst_status add_level(karst_context *context, karst_amg *amg)
+static karst_status add_level(const struct building *b)
 {
+  karst_context *context = b->context;
   const struct karst_amg_kernels *kernels = kernels_of(context);
+  karst_amg *amg = b->amg;
   karst_amg_level *level = &amg->level[amg->levels - 1];
   karst_status status = kernels->transpose(context, amg, &level->P, &level->R);
+  if (b->spread) status = karst_amg_spread_extend(b->spread, status, amg->levels - 1);
   if (!status) status = kernels->plan_product(context, amg, &level->A, &level->P, &level->AP);
   if (!status) kernels->multiply(context, amg, &level->A, &level->P, &level->AP);
   if (!status) status = kernels->plan_product(context, amg, &level->R, &level->AP.C, &level->RAP);
@@ -89,22 +129,50 @@ static karst_status add_level(karst_context *context, karst_amg *amg)
   return KARST_SUCCESS;
 }
 
-karst_status karst_amg_build(karst_context *context, const karst_matrix *A, const karst_amg_settings *settings,
-                             karst_amg *amg, karst_amg_outcome *outcome, bool *stalled)
+/* Whether the last level has few rows: over all ranks, where ranks share the matrix. */
+static bool is_small(const struct building *b)
 {
-  karst_status status = kernels_of(context)->begin(context, A, amg);
+  const int last = b->amg->levels - 1;
+  if (!b->spread) return b->amg->level[last].A.rows <= b->settings->coarse_rows;
+  return b->spread->part[last].first[karst_context_ranks(b->context)] <= b->settings->gather_rows;
+}
+
+static karst_status begin(const struct building *b, const karst_matrix *A, karst_amg_outcome *outcome)
+{
+  const struct karst_amg_kernels *kernels = kernels_of(b->context);
+  const karst_status status = kernels->begin(b->context, b->spread ? b->spread->finest : A, b->amg);
+  if (b->spread) return karst_amg_spread_load(b->spread, status, outcome);
+  return status ? status : kernels->load(b->context, A, b->amg, outcome);
+}
+
+karst_status karst_amg_build(karst_context *context, const karst_matrix *A, const karst_amg_settings *settings,
+                             karst_amg *amg, karst_amg_spread *spread, karst_amg_outcome *outcome, bool *stalled)
+{
+  const struct building b = {context, settings, amg, spread};
+  karst_status status = begin(&b, A, outcome);
   *stalled = false;
-  if (!status) status = kernels_of(context)->load(context, A, amg, outcome);
   if (status || outcome->reason != KARST_SOUND) return status;
   amg->levels = 1;
-  while (!status && !*stalled && amg->levels < settings->levels) {
+  while (!status && !*stalled && amg->levels < settings->levels && !is_small(&b)) {
     karst_amg_level *level = &amg->level[amg->levels - 1];
-    if (level->A.rows <= settings->coarse_rows) break;
-    status = (settings->coarsening == KARST_AMG_PMIS ? interpolate : aggregate)(context, amg, settings, level);
-    *stalled = level->P.columns == 0;
-    if (!status && !*stalled) status = add_level(context, amg);
+    status = make_interpolation(&b, level);
+    *stalled = !level->P.row_start;
+    if (!status && !*stalled) status = add_level(&b);
   }
-  return status;
+  if (!spread) return status;
+  status = karst_amg_gather(spread, status, settings, outcome);
+  return status ? status : karst_amg_spread_measure(spread);
+}
+
+/* Computes all levels from level 0. */
+static void multiply_levels(karst_context *context, const karst_amg *amg)
+{
+  const struct karst_amg_kernels *kernels = kernels_of(context);
+  for (int l = 0; l + 1 < amg->levels; l++) {
+    const karst_amg_level *level = &amg->level[l];
+    kernels->multiply(context, amg, &level->A, &level->P, &level->AP);
+    kernels->multiply(context, amg, &level->R, &level->AP.C, &level->RAP);
+  }
 }
 
 karst_status karst_amg_renew(karst_context *context, const karst_matrix *A, karst_amg *amg, karst_amg_outcome *outcome)
@@ -112,12 +180,16 @@ karst_status karst_amg_renew(karst_context *context, const karst_matrix *A, kars
   const struct karst_amg_kernels *kernels = kernels_of(context);
   const karst_status status = kernels->load(context, A, amg, outcome);
   if (status || outcome->reason != KARST_SOUND) return status;
-  for (int l = 0; l + 1 < amg->levels; l++) {
-    const karst_amg_level *level = &amg->level[l];
-    kernels->multiply(context, amg, &level->A, &level->P, &level->AP);
-    kernels->multiply(context, amg, &level->R, &level->AP.C, &level->RAP);
-  }
+  multiply_levels(context, amg);
   return kernels->weigh(context, amg, outcome);
+}
+
+karst_status karst_amg_renew_spread(karst_amg_spread *spread, karst_amg_outcome *outcome)
+{
+  const karst_status status = karst_amg_spread_load(spread, KARST_SUCCESS, outcome);
+  if (status || outcome->reason != KARST_SOUND) return status;
+  multiply_levels(spread->p->context, spread->amg);
+  return karst_amg_spread_weigh(spread, false, outcome);
 }
 
 /* The bytes of a matrix's arrays, with values of so many bytes. */
@@ -153,6 +225,7 @@ karst_amg_sums karst_amg_add_up(const karst_amg *amg)
     const karst_amg_level *level = &amg->level[step->level];
     const double vectors = 3 * (double)level->A.rows * (double)sizeof(double);
     const double all = (double)bytes_of(&level->A, scalar) + vectors;
+    if (step->action == KARST_AMG_EXCHANGE || step->action == KARST_AMG_GATHER) continue;
     const bool transfers = step->action == KARST_AMG_RESTRICT || step->action == KARST_AMG_PROLONG;
     double factors = 0;
     for (int a = 0; a < amg->axes && step->action == KARST_AMG_LINES; a++)
