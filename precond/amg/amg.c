@@ -331,10 +331,11 @@ static const karst_option amg_rows[] = {
      "Other updates keep the choice of rows and the interpolation, and compute the matrices of the levels. Unless it "
      "is 0, the next update also makes the levels anew after a solve of more than 1.25 n + 2 iterations, if the first "
      "solve with them took n, and after the first of several solves in a row that fail."},
-    {"amg-gather-rows", KARST_OPTION_INTEGER, false, FIELD(gather_rows), NULL, 0, "16384",
-     "where ranks share the matrix, a level of at most this many rows over all ranks is gathered on each of them",
-     "Each rank coarsens its own rows alone down to that level, and all ranks do the same work on the later ones. More "
-     "rows take more of that work, and fewer take more messages."},
+    {"amg-gather-rows", KARST_OPTION_INTEGER, false, FIELD(gather_rows), NULL, 0, "0",
+     "where ranks share the matrix, a level of at most this many rows over all ranks is gathered on each of them; 0: a "
+     "fifth of the mean number of rows of a rank, but at least 2000",
+     "Each rank coarsens its own rows alone down to that level, and all ranks do the same work on the later ones. Fewer "
+     "rows take less of that work, but more messages, and up to half more iterations."},
     {0},
 };
 

@@ -129,12 +129,16 @@ static karst_status add_level(const struct building *b)
   return KARST_SUCCESS;
 }
 
-/* Whether the last level has few rows: over all ranks, where ranks share the matrix. */
+/* Whether the last level has few rows: over all ranks, where ranks share the matrix. The further ranks coarsen alone,
+ * the more iterations they take; a gathered level is work that does not shrink with their number. */
 static bool is_small(const struct building *b)
 {
-  const int last = b->amg->levels - 1;
+  enum { SHARE = 5, LEAST = 2000 };
+  const int last = b->amg->levels - 1, ranks = karst_context_ranks(b->context);
   if (!b->spread) return b->amg->level[last].A.rows <= b->settings->coarse_rows;
-  return b->spread->part[last].first[karst_context_ranks(b->context)] <= b->settings->gather_rows;
+  const karst_index rows = b->spread->part[last].first[ranks], share = b->spread->part[0].first[ranks] / ranks / SHARE;
+  if (b->settings->gather_rows > 0) return rows <= b->settings->gather_rows;
+  return rows <= share || rows <= LEAST;
 }
 
 static karst_status begin(const struct building *b, const karst_matrix *A, karst_amg_outcome *outcome)
