@@ -113,6 +113,22 @@ karst_status karst_exchange_permute(const karst_exchange *from, const karst_inde
   return status;
 }
 
+karst_status karst_exchange_reverse(const karst_exchange *from, int size, karst_exchange **exchange)
+{
+  karst_context *context = from->context;
+  karst_route route;
+  karst_index *send = NULL;
+  *exchange = NULL;
+  karst_status status = karst_exchange_route(from, NULL, &route);
+  if (!status) status = karst_allocate(context, &send, from->received, sizeof *send, "the items to send back");
+  for (karst_index i = 0; i < from->received && !status; i++) send[i] = i;
+  const karst_route back = {route.neighbours, route.rank, route.receive_start, send, route.send_start};
+  if (!status) status = karst_exchange_create(context, &back, size, exchange);
+  karst_release(context, send);
+  karst_route_release(context, &route);
+  return status;
+}
+
 void karst_exchange_destroy(karst_exchange *e)
 {
   if (!e) return;

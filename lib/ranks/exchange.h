@@ -46,6 +46,9 @@ karst_status karst_exchange_create(karst_context *context, const karst_route *ro
 karst_status karst_exchange_route(const karst_exchange *exchange, const karst_index *inverse, karst_route *route);
 /* The same exchange for vectors in another order, whose item inverse[i] is the other's item i. */
 karst_status karst_exchange_permute(const karst_exchange *from, const karst_index *inverse, karst_exchange **exchange);
+/* The exchange of answers, in items of size scalars: it sends one for each item that the other receives, in their order,
+ * to where that comes from, and receives one for each item that the other sends, in the order of host_index. */
+karst_status karst_exchange_reverse(const karst_exchange *from, int size, karst_exchange **exchange);
 void karst_exchange_destroy(karst_exchange *exchange);
 int64_t karst_exchange_memory(const karst_exchange *exchange);
 

@@ -87,7 +87,8 @@ void karst_halo_destroy(karst_halo *halo)
   karst_context *context = halo->context;
   const struct karst_backend *backend = context->backend;
   karst_exchange_destroy(halo->exchange);
-  karst_release_placed(context, halo->host.row, halo->device.row);
+  if (!halo->resized) karst_release_placed(context, halo->host.row, halo->device.row);
+  if (halo->resized) backend->release(context, halo->value);
   if (!halo->origin) {
     karst_release_placed(context, halo->host.row_start, halo->device.row_start);
     karst_release_placed(context, halo->host.column, halo->device.column);
@@ -133,14 +134,45 @@ karst_status karst_halo_permute(const karst_halo *origin, karst_index block_rows
   return status;
 }
 
+karst_status karst_halo_resize(const karst_halo *origin, int block_size, karst_halo **halo)
+{
+  karst_context *context = origin->context;
+  karst_route route = {0};
+  karst_halo *made;
+  *halo = NULL;
+  karst_status status = karst_allocate_zero(context, &made, 1, sizeof *made, "the halo");
+  if (status) return status;
+  *made = *origin;
+  made->origin = origin;
+  made->resized = true;
+  made->block_size = block_size;
+  made->value = NULL;
+  made->exchange = NULL;
+  made->own_source = made->value_source = NULL;
+  made->staged = NULL;
+  status = karst_device_doubles(context, karst_block_offset(block_size, origin->blocks), "the couplings with ghosts",
+                                &made->value);
+  if (!status) status = karst_exchange_route(origin->exchange, NULL, &route);
+  if (!status) status = karst_exchange_create(context, &route, block_size, &made->exchange);
+  karst_route_release(context, &route);
+  if (status)
+    karst_halo_destroy(made);
+  else
+    *halo = made;
+  return status;
+}
+
 int64_t karst_halo_memory(const karst_halo *halo)
 {
   const int64_t copies = halo->context->backend->host_memory ? 1 : 2, index = (int64_t)sizeof(karst_index);
-  int64_t bytes = copies * halo->rows * index + karst_exchange_memory(halo->exchange);
+  const int64_t values = karst_block_offset(halo->block_size, halo->blocks) * (int64_t)sizeof(double);
+  int64_t bytes = karst_exchange_memory(halo->exchange);
+  if (halo->resized) return bytes + values;
+  bytes += copies * halo->rows * index;
   if (halo->origin) return bytes;
   bytes += copies * ((int64_t)halo->rows + 1 + halo->blocks) * index;
   bytes += (karst_context_ranks(halo->context) + 1 + halo->ghosts + halo->own_blocks + (int64_t)halo->blocks) * index;
-  return bytes + karst_block_offset(halo->block_size, halo->blocks) * (int64_t)sizeof(double);
+  return bytes + values;
 }
 
 karst_index karst_matrix_first_block_row(const karst_matrix *matrix)

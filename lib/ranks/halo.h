@@ -17,7 +17,9 @@ typedef struct karst_boundary {
 
 struct karst_halo {
   karst_context *context;
-  const karst_halo *origin; /* of a matrix in another order: what it borrows all but row and exchange from; else NULL */
+  const karst_halo *origin; /* what it borrows patterns, and further arrays, from; NULL: it owns all */
+  bool resized;             /* origin has blocks of another size: it borrows row too, and owns value and exchange; else
+                             * it has another order, and owns row and exchange */
   int block_size;
   karst_index *first; /* [ranks + 1] the first block row of each rank, then the number of all; host */
   karst_index ghosts, rows, blocks;
@@ -38,6 +40,9 @@ struct karst_halo {
  * it. Local. destroy accepts NULL and a half-made halo. */
 karst_status karst_halo_permute(const karst_halo *origin, karst_index block_rows, const karst_index *permutation,
                                 karst_halo **halo);
+/* Makes the halo of a matrix on the pattern of A with blocks of another size, whose values are undefined and never the
+ * caller's. origin outlives it. Local. */
+karst_status karst_halo_resize(const karst_halo *origin, int block_size, karst_halo **halo);
 void karst_halo_destroy(karst_halo *halo);
 int64_t karst_halo_memory(const karst_halo *halo);
 

@@ -115,6 +115,17 @@ karst_status karst_ranks_gather(karst_context *context, const void *own, size_t 
                               " of the transport");
 }
 
+karst_status karst_ranks_add(karst_context *context, int count, double *numbers)
+{
+  const struct karst_ranks *ranks = context->ranks;
+  const karst_status status = karst_ranks_gather(context, numbers, (size_t)count * sizeof *numbers, ranks->all);
+  for (int i = 0; i < count && !status; i++) {
+    numbers[i] = 0;
+    for (int r = 0; r < ranks->transport.ranks; r++) numbers[i] += ranks->all[(int64_t)r * count + i];
+  }
+  return status;
+}
+
 /* What this rank says of a call that has ended with status here. */
 static karst_ranks_word word_of(karst_context *context, karst_status status)
 {

@@ -48,6 +48,9 @@ karst_status karst_ranks_all(karst_context *context, bool *yes);
 /* *number: the largest on any rank. Collective. */
 karst_status karst_ranks_largest(karst_context *context, int64_t *number);
 
+/* Makes count numbers in host memory, at most KARST_SUMS_MOST, sums over all ranks, added in their order. Collective. */
+karst_status karst_ranks_add(karst_context *context, int count, double *numbers);
+
 /* Makes count scalars in device memory, which are sums over this rank's part, sums over all ranks, in the order of the
  * stream. Each rank adds the parts in the order of the ranks, so that the bits are the same on all and in every run.
  * Collective. */
