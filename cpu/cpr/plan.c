@@ -61,8 +61,11 @@ static karst_status take_memory(karst_context *context, const karst_matrix *A, k
       (status = take(context, blocks, sizeof *plan->row, &plan->row, cpr)) ||
       (status = take(context, rows, sizeof *plan->diagonal, &plan->diagonal, cpr)) ||
       (status = take(context, (b > 2 ? b : 2) * rows, sizeof *cpr->residual, &cpr->residual, cpr)) ||
-      (status = take(context, rows, sizeof *cpr->solution, &cpr->solution, cpr)) || threads == 0)
+      (status = take(context, rows, sizeof *cpr->solution, &cpr->solution, cpr)))
     return status;
+  if (cpr->columns)
+    status = take(context, b * cpr->columns->halo->blocks, sizeof *cpr->ghost_column, &cpr->ghost_column, cpr);
+  if (status || threads == 0) return status;
   status = take(context, threads * (3 * b * b + 2 * b), sizeof *plan->room, &plan->room, cpr);
   return status ? status : take(context, threads * b, sizeof *plan->pivot, &plan->pivot, cpr);
 }
@@ -89,8 +92,8 @@ static void plan_destroy(karst_context *context, karst_cpr *cpr)
   karst_cpr_plan *plan = cpr->plan;
   if (!plan) return;
   if (plan->symmetric) plan->start = plan->row = NULL;
-  void *const memory[] = {cpr->weight, cpr->column, cpr->residual,  cpr->solution, plan->start,
-                          plan->block, plan->row,   plan->diagonal, plan->room,    plan->pivot};
+  void *const memory[] = {cpr->weight, cpr->column, cpr->ghost_column, cpr->residual, cpr->solution, plan->start,
+                          plan->block, plan->row,   plan->diagonal,    plan->room,    plan->pivot};
   for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) context->backend->release(context, memory[i]);
   karst_release(context, plan);
 }
@@ -100,8 +103,13 @@ const struct karst_cpr_kernels karst_cpr_kernels_cpu = {
     .plan_destroy = plan_destroy,
     .weigh = karst_cpr_weigh_cpu,
     .pressure = karst_cpr_pressure_cpu,
+    .balance = karst_cpr_balance_cpu,
+    .scale = karst_cpr_scale_cpu,
     .couple = karst_cpr_couple_cpu,
     .restrict_residual = karst_cpr_restrict_cpu,
     .subtract = karst_cpr_subtract_cpu,
     .prolong = karst_cpr_prolong_cpu,
+    .sum_ghosts = karst_cpr_sum_ghosts_cpu,
+    .sum_scales = karst_cpr_sum_scales_cpu,
+    .subtract_ghosts = karst_cpr_subtract_ghosts_cpu,
 };

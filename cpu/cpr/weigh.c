@@ -25,6 +25,7 @@ struct task {
   const karst_cpr *cpr;
   karst_cpr_weights weights;
   const double *given;
+  const double *parts; /* of column sums, from other ranks; or NULL */
 };
 
 /* What a thread has counted. */
@@ -44,6 +45,19 @@ KARST_INLINE void prefetch(int b, const karst_matrix *A, const karst_index *list
     karst_prefetch(A->value + karst_block_offset(b, list[at]), bytes, 0);
 }
 
+/* Adds what other ranks have summed of column j. Each part comes with its own size. */
+KARST_INLINE void add_parts(int64_t bb, const struct task *task, karst_index j, const struct room *room)
+{
+  const karst_columns *columns = task->cpr->columns;
+  for (karst_index e = columns->part_start[j]; e < columns->part_start[j + 1]; e++) {
+    const double *part = task->parts + 2 * bb * columns->part[e];
+    for (int64_t v = 0; v < bb; v++) {
+      room->block[v] += part[v];
+      room->size[v] += part[bb + v] + fabs(room->block[v]);
+    }
+  }
+}
+
 KARST_INLINE void sum_column(int b, const struct task *task, karst_index j, const struct room *room)
 {
   const int64_t bb = (int64_t)b * b;
@@ -57,6 +71,7 @@ KARST_INLINE void sum_column(int b, const struct task *task, karst_index j, cons
       room->size[v] += fabs(room->block[v]);
     }
   }
+  if (task->parts) add_parts(bb, task, j, room);
 }
 
 KARST_INLINE void weigh_cells(int b, const struct task *task, karst_index first, karst_index last,
@@ -152,10 +167,10 @@ static karst_index find_bad(karst_index rows, const karst_index *start, int64_t 
 }
 
 karst_status karst_cpr_weigh_cpu(karst_context *context, const karst_matrix *A, karst_cpr_weights weights,
-                                 const double *given, karst_cpr *cpr, karst_cpr_outcome *outcome)
+                                 const double *given, const double *parts, karst_cpr *cpr, karst_cpr_outcome *outcome)
 {
   const int64_t b = cpr->block_size, n = b * cpr->rows;
-  const struct task task = {A, cpr, weights, given};
+  const struct task task = {A, cpr, weights, given, parts};
   struct tally tally = {0};
   karst_index bad = -1;
   if (weights == KARST_CPR_ROW_SUM) {
@@ -171,5 +186,6 @@ karst_status karst_cpr_weigh_cpu(karst_context *context, const karst_matrix *A, 
   outcome->block_row = bad;
   outcome->guarded = tally.guarded;
   outcome->singular = tally.singular;
+  outcome->suspect = tally.suspect;
   return KARST_SUCCESS;
 }

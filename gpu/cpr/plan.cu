@@ -122,6 +122,8 @@ karst_status take_memory(karst_context *context, const karst_matrix *A, karst_cp
   if (!status) status = karst_cuda_take(context, blocks, what, &plan->block, bytes);
   if (!status) status = karst_cuda_take(context, blocks, what, &plan->row, bytes);
   if (!status) status = karst_cuda_take(context, rows, what, &plan->diagonal, bytes);
+  if (!status && cpr->columns)
+    status = karst_cuda_take(context, b * cpr->columns->halo->blocks, what, &cpr->ghost_column, bytes);
   if (!status) status = karst_cuda_take(context, (b > 2 ? b : 2) * rows, what, &cpr->residual, bytes);
   if (!status) status = karst_cuda_take(context, rows, what, &cpr->solution, bytes);
   if (!status) status = karst_cuda_take(context, 1, what, &plan->unit, bytes);
@@ -157,7 +159,7 @@ karst_status karst_cpr_plan_cuda(karst_context *context, const karst_matrix *A, 
 void karst_cpr_plan_destroy_cuda(karst_context *context, karst_cpr *cpr)
 {
   karst_cpr_cuda *plan = karst_cpr_cuda_of(cpr);
-  karst_cuda_release(context, cpr->weight, cpr->column, cpr->residual, cpr->solution);
+  karst_cuda_release(context, cpr->weight, cpr->column, cpr->ghost_column, cpr->residual, cpr->solution);
   if (!plan) return;
   if (!plan->symmetric) karst_cuda_release(context, plan->start, plan->row);
   karst_cuda_release(context, plan->block, plan->diagonal, plan->unit, plan->found, plan->room);
@@ -167,8 +169,11 @@ void karst_cpr_plan_destroy_cuda(karst_context *context, karst_cpr *cpr)
 extern "C" {
 extern const struct karst_cpr_kernels karst_cpr_kernels_cuda;
 const struct karst_cpr_kernels karst_cpr_kernels_cuda = {
-    karst_cuda_entry<karst_cpr_plan_cuda>::call,     karst_cuda_entry<karst_cpr_plan_destroy_cuda>::call,
-    karst_cuda_entry<karst_cpr_weigh_cuda>::call,    karst_cuda_entry<karst_cpr_pressure_cuda>::call,
-    karst_cuda_entry<karst_cpr_couple_cuda>::call,   karst_cuda_entry<karst_cpr_restrict_cuda>::call,
-    karst_cuda_entry<karst_cpr_subtract_cuda>::call, karst_cuda_entry<karst_cpr_prolong_cuda>::call};
+    karst_cuda_entry<karst_cpr_plan_cuda>::call,           karst_cuda_entry<karst_cpr_plan_destroy_cuda>::call,
+    karst_cuda_entry<karst_cpr_weigh_cuda>::call,          karst_cuda_entry<karst_cpr_pressure_cuda>::call,
+    karst_cuda_entry<karst_cpr_balance_cuda>::call,        karst_cuda_entry<karst_cpr_scale_cuda>::call,
+    karst_cuda_entry<karst_cpr_couple_cuda>::call,         karst_cuda_entry<karst_cpr_restrict_cuda>::call,
+    karst_cuda_entry<karst_cpr_subtract_cuda>::call,       karst_cuda_entry<karst_cpr_prolong_cuda>::call,
+    karst_cuda_entry<karst_cpr_sum_ghosts_cuda>::call,     karst_cuda_entry<karst_cpr_sum_scales_cuda>::call,
+    karst_cuda_entry<karst_cpr_subtract_ghosts_cuda>::call};
 }

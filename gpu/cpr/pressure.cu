@@ -50,6 +50,7 @@ struct projection {
   double *matrix; /* [blocks] A_p */
   float *column;
   double *row_sum;
+  bool ghosts; /* row_sum begins with those of the couplings with ghosts */
   karst_cpr_found *found;
 };
 
@@ -60,7 +61,7 @@ template <int B> __global__ void __launch_bounds__(THREADS) project(projection p
   double largest = 0;
   for (row_share share(p.rows, p.lanes); share.any(); share.next()) {
     const int64_t i = share.i, end = share.mine() ? (int64_t)p.start[i + 1] : 0;
-    double row_sum = 0;
+    double row_sum = p.ghosts && share.mine() && share.lane == 0 ? p.row_sum[i] : 0;
     bool finite = true;
     for (int64_t k = share.mine() ? p.start[i] + share.lane : 0; k < end; k += p.lanes) {
       const double *entry = p.value + karst_cuda_offset(b, k) + (int64_t)p.pressure * b;
@@ -100,10 +101,11 @@ __global__ void __launch_bounds__(THREADS) scale_columns(int64_t blocks, int b, 
     column[v] = (float)ldexp(value[karst_cuda_offset(b, v / b) + (int64_t)pressure * b + v % b], exponent);
 }
 
-/* A sweep of the balance, from the scales before to those after. */
+/* A sweep of the balance, from the scales before to those after. parts: what other ranks have summed, or NULL. */
 __global__ void __launch_bounds__(THREADS)
     balance(karst_index rows, int lanes, const karst_index *start, const karst_index *block, const karst_index *row,
-            const double *matrix, const double *row_sum, const double *before, double *after)
+            const double *matrix, const double *row_sum, const double *parts, const karst_index *part_start,
+            const karst_index *part, const double *before, double *after)
 {
   for (row_share share(rows, lanes); share.any(); share.next()) {
     const int64_t i = share.i, end = share.mine() ? (int64_t)start[i + 1] : 0;
@@ -111,6 +113,8 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t e = share.mine() ? start[i] + share.lane : 0; e < end; e += lanes)
       sum += fabs(matrix[block[e]]) * before[row[e]];
     sum = sum_lanes(lanes, sum);
+    if (parts && share.mine())
+      for (karst_index e = part_start[i]; e < part_start[i + 1]; e++) sum += parts[part[e]];
     if (share.lane == 0 && share.mine()) after[i] = karst_cpr_balanced(before[i], sum, row_sum[i]);
   }
 }
@@ -127,33 +131,53 @@ __global__ void __launch_bounds__(THREADS) scale_rows(karst_index rows, int lane
   }
 }
 
+/* Thread blocks for the kernels that go through the rows in turns. */
+unsigned row_share_grid(const karst_context *context, const karst_cpr *cpr)
+{
+  const unsigned most = (unsigned)karst_cuda_of(context)->multiprocessors * 8;
+  const unsigned all = karst_cuda_grid((int64_t)cpr->rows * karst_cpr_cuda_of(cpr)->lanes, THREADS);
+  return all < most ? all : most;
+}
+
 } // namespace
 
-karst_status karst_cpr_pressure_cuda(karst_context *context, const karst_matrix *A, int sweeps, karst_cpr *cpr,
+karst_status karst_cpr_pressure_cuda(karst_context *context, const karst_matrix *A, karst_cpr *cpr,
                                      karst_matrix *pressure, karst_cpr_outcome *outcome)
 {
   const struct karst_cuda *cuda = karst_cuda_of(context);
   const karst_cpr_cuda *plan = karst_cpr_cuda_of(cpr);
-  const karst_index rows = cpr->rows, *start = A->device_row_start;
-  const int b = cpr->block_size, lanes = plan->lanes;
-  const unsigned most = (unsigned)cuda->multiprocessors * 8, all = karst_cuda_grid((int64_t)rows * lanes, THREADS);
-  const unsigned grid = all < most ? all : most;
-  const projection p = {rows,     b,           cpr->pressure,   lanes,       start,         plan->diagonal,
-                        A->value, cpr->weight, pressure->value, cpr->column, cpr->residual, plan->found};
-  double *const scale[] = {cpr->solution, cpr->residual + rows}; /* s_i before a sweep and after it */
+  const int b = cpr->block_size;
+  const unsigned grid = row_share_grid(context, cpr), most = (unsigned)cuda->multiprocessors * 8;
+  const projection p = {
+      cpr->rows,  b,           cpr->pressure,   plan->lanes, A->device_row_start, plan->diagonal,
+      A->value,   cpr->weight, pressure->value, cpr->column, cpr->residual,       cpr->columns != NULL,
+      plan->found};
   karst_cpr_found found = {};
   karst_cpr_reset_cuda(context, cpr);
+  if (cpr->columns) karst_cpr_project_ghosts_cuda(context, cpr, pressure);
   karst_cuda_instance(b, [&](auto size) { project<decltype(size)::value><<<grid, THREADS, 0, cuda->stream>>>(p); });
   scale_columns<<<most, THREADS, 0, cuda->stream>>>(A->blocks, b, cpr->pressure, A->value, plan->found, cpr->column,
                                                     plan->unit);
-  if (sweeps > 0) karst_fill_cuda(context, rows, 1, scale[0]);
-  for (int n = 0; n < sweeps; n++)
-    balance<<<grid, THREADS, 0, cuda->stream>>>(rows, lanes, plan->start, plan->block, plan->row, pressure->value,
-                                                cpr->residual, scale[n % 2], scale[(n + 1) % 2]);
-  if (sweeps > 0)
-    scale_rows<<<grid, THREADS, 0, cuda->stream>>>(rows, lanes, b, start, scale[sweeps % 2], pressure->value,
-                                                   cpr->weight);
+  if (cpr->columns) karst_cpr_round_ghosts_cuda(context, cpr);
   const karst_status status = karst_cpr_report_cuda(context, cpr, &found, outcome);
   outcome->empty = (int64_t)found.empty;
   return status;
+}
+
+void karst_cpr_balance_cuda(karst_context *context, const karst_cpr *cpr, const karst_matrix *pressure,
+                            const double *parts, const double *before, double *after)
+{
+  const karst_cpr_cuda *plan = karst_cpr_cuda_of(cpr);
+  const karst_columns *columns = parts ? cpr->columns : NULL;
+  balance<<<row_share_grid(context, cpr), THREADS, 0, karst_cuda_of(context)->stream>>>(
+      cpr->rows, plan->lanes, plan->start, plan->block, plan->row, pressure->value, cpr->residual, parts,
+      columns ? columns->part_start : NULL, columns ? columns->part : NULL, before, after);
+}
+
+void karst_cpr_scale_cuda(karst_context *context, karst_cpr *cpr, const double *s, karst_matrix *pressure)
+{
+  scale_rows<<<row_share_grid(context, cpr), THREADS, 0, karst_cuda_of(context)->stream>>>(
+      cpr->rows, karst_cpr_cuda_of(cpr)->lanes, cpr->block_size, pressure->device_row_start, s, pressure->value,
+      cpr->weight);
+  if (pressure->halo) karst_cpr_scale_ghosts_cuda(context, pressure->halo, s);
 }

@@ -22,6 +22,8 @@ struct task {
   const karst_index *start, *block, *diagonal; /* of the plan */
   const double *value;                         /* of A */
   const double *given;                         /* [b*b*rows] for true-IMPES */
+  const double *parts;                         /* of column sums, from other ranks; or NULL */
+  const karst_index *part_start, *part;        /* of the columns; or NULL */
   double *weight;
   karst_cpr_found *found;
   double *room; /* [grid 3 b*b] */
@@ -37,6 +39,12 @@ __device__ __forceinline__ void sum_column(const task &t, int64_t bb, int64_t j,
     s += t.value[t.block[e] * bb + v];
     z += fabs(s);
   }
+  if (t.parts)
+    for (karst_index e = t.part_start[j]; e < t.part_start[j + 1]; e++) { /* each comes with its own size */
+      const double *part = t.parts + 2 * bb * t.part[e];
+      s += part[v];
+      z += part[bb + v] + fabs(s);
+    }
   *sum = s;
   *size = z;
 }
@@ -125,11 +133,26 @@ __global__ void __launch_bounds__(KARST_CUDA_THREADS)
   }
 }
 
-task task_of(const karst_matrix *A, const karst_cpr *cpr, karst_cpr_weights weights, const double *given)
+task task_of(const karst_matrix *A, const karst_cpr *cpr, karst_cpr_weights weights, const double *given,
+             const double *parts)
 {
   const karst_cpr_cuda *plan = karst_cpr_cuda_of(cpr);
-  return {cpr->rows,      cpr->block_size, cpr->pressure, weights,     plan->start, plan->block,
-          plan->diagonal, A->value,        given,         cpr->weight, plan->found, plan->room};
+  const karst_columns *columns = parts ? cpr->columns : NULL;
+  return {cpr->rows,
+          cpr->block_size,
+          cpr->pressure,
+          weights,
+          plan->start,
+          plan->block,
+          plan->diagonal,
+          A->value,
+          given,
+          parts,
+          columns ? columns->part_start : NULL,
+          columns ? columns->part : NULL,
+          cpr->weight,
+          plan->found,
+          plan->room};
 }
 
 } // namespace
@@ -153,13 +176,13 @@ karst_status karst_cpr_report_cuda(karst_context *context, const karst_cpr *cpr,
 }
 
 karst_status karst_cpr_weigh_cuda(karst_context *context, const karst_matrix *A, karst_cpr_weights weights,
-                                  const double *given, karst_cpr *cpr, karst_cpr_outcome *outcome)
+                                  const double *given, const double *parts, karst_cpr *cpr, karst_cpr_outcome *outcome)
 {
   const struct karst_cuda *cuda = karst_cuda_of(context);
   const karst_cpr_cuda *plan = karst_cpr_cuda_of(cpr);
   const int b = cpr->block_size;
   const unsigned grid = (unsigned)cuda->multiprocessors * 8;
-  const task t = task_of(A, cpr, weights, given);
+  const task t = task_of(A, cpr, weights, given, parts);
   karst_cpr_found found = {};
   outcome->reason = KARST_SOUND;
   outcome->block_row = -1;
@@ -183,5 +206,6 @@ karst_status karst_cpr_weigh_cuda(karst_context *context, const karst_matrix *A,
   const karst_status status = karst_cpr_report_cuda(context, cpr, &found, outcome);
   outcome->guarded = (int64_t)found.guarded;
   outcome->singular = (int64_t)found.singular;
+  outcome->suspect = (int64_t)found.suspect;
   return status;
 }

@@ -74,11 +74,11 @@ static struct {
   int made;
 } counting;
 
-static karst_status count_pressure(karst_context *context, const karst_matrix *A, int sweeps, karst_cpr *cpr,
+static karst_status count_pressure(karst_context *context, const karst_matrix *A, karst_cpr *cpr,
                                    karst_matrix *pressure, karst_cpr_outcome *outcome)
 {
   counting.made++;
-  return counting.own->pressure(context, A, sweeps, cpr, pressure, outcome);
+  return counting.own->pressure(context, A, cpr, pressure, outcome);
 }
 
 /* Exchanges the first two unknowns of each cell. */

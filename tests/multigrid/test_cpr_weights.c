@@ -50,7 +50,7 @@ static double *column_sum_weights(const karst_matrix *A)
   karst_cpr_outcome outcome;
   karst_cpr cpr = {.pressure = 0};
   tap_need(A->context, kernels->plan(A->context, A, &cpr), "plan");
-  tap_need(A->context, kernels->weigh(A->context, A, KARST_CPR_COLUMN_SUM, NULL, &cpr, &outcome), "weigh");
+  tap_need(A->context, kernels->weigh(A->context, A, KARST_CPR_COLUMN_SUM, NULL, NULL, &cpr, &outcome), "weigh");
   tap_need(
       A->context,
       A->context->backend->download(A->context, weights, cpr.weight, (size_t)karst_matrix_rows(A) * sizeof *weights),

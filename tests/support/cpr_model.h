@@ -40,7 +40,7 @@ static inline struct model model_of(karst_context *context, struct pattern patte
 {
   struct model m = {.context = context, .kernels = context->backend->cpr, .pattern = pattern, .b = b, .value = value};
   m.A = pattern_matrix(context, &pattern, b, value);
-  m.outcome = (karst_cpr_outcome){KARST_SOUND, -1, 0, 0, 0};
+  m.outcome = (karst_cpr_outcome){.reason = KARST_SOUND, .block_row = -1};
   tap_need(context,
            karst_matrix_create_pattern(context, pattern.n, 1, pattern.start, pattern.column, KARST_COPY, &m.pressure),
            "pressure matrix");
@@ -98,13 +98,19 @@ static inline double *to_host(const struct model *m, int64_t count, const double
 static inline void weigh(struct model *m, karst_cpr_weights weights, const double *given, int64_t count)
 {
   double *placed = given ? to_device(m, count, given) : NULL;
-  tap_need(m->context, m->kernels->weigh(m->context, m->A, weights, placed, &m->cpr, &m->outcome), "weigh");
+  tap_need(m->context, m->kernels->weigh(m->context, m->A, weights, placed, NULL, &m->cpr, &m->outcome), "weigh");
   m->context->backend->release(m->context, placed);
 }
 
 static inline void make_pressure(struct model *m, int sweeps)
 {
-  tap_need(m->context, m->kernels->pressure(m->context, m->A, sweeps, &m->cpr, m->pressure, &m->outcome), "pressure");
+  double *const scale[] = {m->cpr.solution, m->cpr.residual + m->cpr.rows};
+  tap_need(m->context, m->kernels->pressure(m->context, m->A, &m->cpr, m->pressure, &m->outcome), "pressure");
+  if (sweeps == 0 || m->outcome.reason != KARST_SOUND) return;
+  m->context->backend->fill(m->context, m->cpr.rows, 1, scale[0]);
+  for (int k = 0; k < sweeps; k++)
+    m->kernels->balance(m->context, &m->cpr, m->pressure, NULL, scale[k % 2], scale[(k + 1) % 2]);
+  m->kernels->scale(m->context, &m->cpr, scale[sweeps % 2], m->pressure);
 }
 
 static inline double *weights_on_host(const struct model *m)
