@@ -115,6 +115,17 @@ int main(void)
       PAIRS("solver", "gmres", "precond", "dilu", "orthogonalise", "twice", "restart", "12", "rtol", "1e-10"));
   run(context, "poisson3d:8x7x6", 0, 2, false, PAIRS("solver", "cg", "precond", "amg", "rtol", "1e-10"));
   run(context, "blackoil:6x5x4", 0, 2, false, PAIRS("solver", "bicgstab", "precond", "cpr", "rtol", "1e-10"));
+  for (int i = 0; i < 4; i++) {
+    const char *const cpr[] = {"solver",      i % 2 ? "gmres" : "bicgstab",
+                               "precond",     "cpr",
+                               "first",       "jacobi",
+                               "second",      "jacobi",
+                               "rtol",        "1e-10",
+                               "ordering",    i < 2 ? "natural" : "rcm",
+                               "cpr-balance", i == 3 ? "5" : "0",
+                               NULL};
+    run(context, "blackoil:6x5x4", 0, 2 + i % 3, true, cpr);
+  }
   karst_context_destroy(context);
   return tap_done();
 }
