@@ -1,6 +1,7 @@
 /* gathered.c - the last level of a hierarchy over ranks, which each rank has as a whole, with a hierarchy of its own that
  * is the same on all; see spread.h. */
 #include "lib/base/search.h"
+#include "lib/ranks/lists.h"
 #include "precond/amg/spread.h"
 
 #include <string.h>
@@ -8,6 +9,7 @@
 /* What a rank sends of the pattern of its rows: their lengths, then their columns among those of all. */
 struct pattern {
   karst_amg_matrix host;           /* the level's matrix of this rank */
+  karst_index *ghost;              /* [ghosts] their numbers among the rows of all */
   karst_index most_rows;           /* of a rank */
   int64_t most;                    /* indices of a rank */
   karst_index *own, *all;          /* [most], [most ranks] */
@@ -44,6 +46,27 @@ int64_t karst_amg_gathered_memory(const karst_amg_gathered *gathered)
 }
 
 /* ---- the pattern ---- */
+
+/* Asks the ranks of the ghosts for their numbers, which are not those of the caller where an ordering has permuted the
+ * rows of the finest level: then they ascend only from rank to rank. */
+static karst_status number_ghosts(const karst_amg_spread *spread, karst_status status, struct pattern *p)
+{
+  karst_context *context = spread->p->context;
+  const karst_amg_part *part = &spread->part[spread->amg->levels - 1];
+  const karst_index begin = part->first[karst_context_rank(context)];
+  karst_index *own = NULL;
+  karst_route route = {0};
+  if (!status) status = karst_exchange_route(part->exchange, NULL, &route);
+  const karst_index sent = status ? 0 : route.send_start[route.neighbours];
+  if (!status) status = karst_allocate(context, &own, sent, sizeof *own, "the numbers of rows");
+  if (!status) status = karst_allocate(context, &p->ghost, part->ghosts, sizeof *p->ghost, "the numbers of ghosts");
+  for (karst_index i = 0; i < sent && !status; i++) own[i] = begin + route.send[i];
+  const karst_lists lists = {route.neighbours, route.rank, 1, route.send_start, route.receive_start};
+  status = karst_lists_exchange(context, status, &lists, own, p->ghost);
+  karst_route_release(context, &route);
+  karst_release(context, own);
+  return status;
+}
 
 /* Finds the sizes of all ranks. */
 static karst_status gather_sizes(karst_amg_spread *spread, const karst_index *first, struct pattern *p)
@@ -88,12 +111,25 @@ static karst_status take_memory(karst_amg_spread *spread, const karst_index *fir
   return status ? status : karst_whole_create(context, first, &gathered->whole);
 }
 
+/* Sorts a row whose columns mostly ascend. */
+static void sort_row(karst_index entries, karst_index *column, karst_index *order)
+{
+  for (karst_index k = 1; k < entries; k++)
+    for (karst_index i = k; i > 0 && column[i - 1] > column[i]; i--) {
+      const karst_index other = column[i], entry = order[i];
+      column[i] = column[i - 1];
+      order[i] = order[i - 1];
+      column[i - 1] = other;
+      order[i - 1] = entry;
+    }
+}
+
 /* Writes the own rows with columns among those of all, ascending: ghosts of lower ranks, own columns, ghosts of higher
  * ranks. order: [entries] where each entry is in the level's matrix. */
-static void write_rows(const karst_amg_part *part, karst_index begin, struct pattern *p, karst_index *order)
+static void write_rows(karst_index count, karst_index begin, struct pattern *p, karst_index *order)
 {
   const karst_amg_matrix *A = &p->host;
-  const karst_index below = karst_lower_bound(part->ghost, 0, part->ghosts, begin);
+  const karst_index below = karst_lower_bound(p->ghost, 0, count, begin);
   karst_index *column = p->own + p->most_rows, at = 0;
   for (karst_index i = 0; i < A->rows; i++) {
     const karst_index start = A->row_start[i], end = A->row_start[i + 1];
@@ -103,10 +139,11 @@ static void write_rows(const karst_amg_part *part, karst_index begin, struct pat
     for (karst_index k = ghosts; k < above; k++) order[at++] = k;
     for (karst_index k = start; k < ghosts; k++) order[at++] = k;
     for (karst_index k = above; k < end; k++) order[at++] = k;
-  }
-  for (karst_index k = 0; k < at; k++) {
-    const karst_index own = A->column[order[k]];
-    column[k] = own < A->rows ? begin + own : part->ghost[own - A->rows];
+    for (karst_index k = start; k < end; k++) {
+      const karst_index own = A->column[order[k]];
+      column[k] = own < A->rows ? begin + own : p->ghost[own - A->rows];
+    }
+    sort_row(end - start, column + start, order + start);
   }
 }
 
@@ -131,11 +168,11 @@ static karst_status gather_pattern(karst_amg_spread *spread, karst_status status
   const karst_amg_part *part = &spread->part[spread->amg->levels - 1];
   if (!status) status = karst_amg_fetch(context, spread->amg, &spread->amg->level[spread->amg->levels - 1].A, &p->host);
   if (!status) status = karst_allocate(context, &gathered->count, ranks, sizeof *gathered->count, "the ranks' entries");
-  status = karst_ranks_agree(context, status);
+  status = number_ghosts(spread, status, p);
   if (!status) status = gather_sizes(spread, part->first, p);
   if (!status) status = karst_ranks_agree(context, take_memory(spread, part->first, p));
   if (status) return status;
-  write_rows(part, part->first[karst_context_rank(context)], p, gathered->order);
+  write_rows(part->ghosts, part->first[karst_context_rank(context)], p, gathered->order);
   status = karst_ranks_agree(context, karst_ranks_gather(context, p->own, (size_t)p->most * sizeof *p->own, p->all));
   if (status) return status;
   join_rows(ranks, part->first, gathered->count, p);
@@ -213,6 +250,7 @@ karst_status karst_amg_gather(karst_amg_spread *spread, karst_status status, con
   if (!status) status = gather_values(spread);
   if (!status) status = karst_ranks_agree(context, build(spread, settings, outcome));
   karst_amg_fetch_done(context, &pattern.host);
+  karst_release(context, pattern.ghost);
   karst_release(context, pattern.own);
   karst_release(context, pattern.all);
   karst_release(context, pattern.row_start);
