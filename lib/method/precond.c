@@ -247,19 +247,17 @@ karst_status karst_precond_agree(karst_precond *p, karst_status status)
 {
   const karst_halo *halo = p->A->halo;
   if (!halo || (!status && p->agreed)) return status;
-  status = karst_ranks_agree(p->context, status);
-  if (status) return status;
-  struct outcome own = {p->reason, karst_halo_global(halo, p->block_row), ""}, *all = (void *)p->context->ranks->words;
-  _Static_assert(sizeof own <= sizeof *p->context->ranks->words, "an outcome is a message");
+  struct outcome own = {p->reason, karst_halo_global(halo, p->block_row), ""}, other;
+  _Static_assert(sizeof own <= sizeof p->context->ranks->words->sentence, "an outcome is a message");
   memcpy(own.explanation, p->explanation, sizeof own.explanation);
-  status = karst_ranks_gather(p->context, &own, sizeof own, all);
-  for (int r = 0; r < karst_context_ranks(p->context) && !status; r++) {
-    if (all[r].reason == KARST_SOUND) continue;
-    p->reason = all[r].reason;
-    p->block_row = all[r].block_row;
+  status = karst_ranks_agree_and_tell(p->context, status, &own, sizeof own);
+  for (int r = 0; r < karst_context_ranks(p->context) && !status && !p->agreed; r++) {
+    memcpy(&other, p->context->ranks->words[r].sentence, sizeof other);
+    if (other.reason == KARST_SOUND) continue;
+    p->reason = other.reason;
+    p->block_row = other.block_row;
     p->agreed = true;
-    memcpy(p->explanation, all[r].explanation, sizeof p->explanation);
-    break;
+    memcpy(p->explanation, other.explanation, sizeof p->explanation);
   }
   return status;
 }

@@ -146,10 +146,16 @@ static bool all_the_same(const karst_ranks_word *words, int ranks)
 
 karst_status karst_ranks_agree(karst_context *context, karst_status status)
 {
+  return karst_ranks_agree_and_tell(context, status, NULL, 0);
+}
+
+karst_status karst_ranks_agree_and_tell(karst_context *context, karst_status status, const void *told, size_t bytes)
+{
   struct karst_ranks *ranks = context->ranks;
   int r = 0;
   if (!ranks || (status && ranks->agreed && ranks->agreed_sentence == karst_failures(context))) return status;
-  const karst_ranks_word own = word_of(context, status);
+  karst_ranks_word own = word_of(context, status);
+  if (!own.status && bytes > 0) memcpy(own.sentence, told, bytes);
   const karst_status failed = karst_ranks_gather(context, &own, sizeof own, ranks->words);
   if (failed) return failed;
   while (r < ranks->transport.ranks && !ranks->words[r].status) r++;

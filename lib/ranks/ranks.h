@@ -14,7 +14,7 @@ enum { KARST_SUMS_MOST = 512 };
 /* What a rank tells the others of a call. */
 typedef struct karst_ranks_word {
   int32_t status;
-  char sentence[1020];
+  char sentence[1020]; /* of a failure; else what karst_ranks_agree_and_tell was given */
 } karst_ranks_word;
 
 struct karst_ranks {
@@ -39,6 +39,9 @@ void karst_ranks_destroy(karst_context *context);
  * reaches only the last. Between an agreement and any other collective call nothing may fail on one rank alone.
  * karst_ranks_enter is the first agreement of a public call. */
 karst_status karst_ranks_agree(karst_context *context, karst_status status);
+/* The same for ranks that have something to tell each other if all pass: told, of at most the bytes of a sentence. That of
+ * rank r is in words[r].sentence until the next agreement. */
+karst_status karst_ranks_agree_and_tell(karst_context *context, karst_status status, const void *told, size_t bytes);
 karst_status karst_ranks_enter(karst_context *context, karst_status status);
 
 /* all[r] = own of rank r, bytes each, in host memory. Collective. */
