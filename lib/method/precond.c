@@ -267,7 +267,9 @@ karst_status karst_precond_update(karst_precond *precond)
   if (!precond) return KARST_ERROR_ARGUMENT;
   karst_report_begin_update(&precond->report);
   precond->generation = -1;
+  const bool was_due = precond->due;
   karst_status status = karst_precond_agree(precond, karst_precond_choose(precond));
+  precond->due = was_due && (status || precond->reason != KARST_SOUND); /* the same on all ranks */
   const double begin = karst_clock();
   if (!status && precond->reason == KARST_SOUND)
     status = karst_precond_agree(precond, karst_precond_run_update(precond));
