@@ -1,6 +1,7 @@
-/* halo.c - the columns of ghosts in the products of a distributed matrix, on the CPU. Threads share the rows of the
+/* halo.c - the columns of ghosts in the products and scalings of a distributed matrix, on the CPU. Threads share the rows of the
  * boundary; each row is summed by one thread in storage order. */
 #include "cpu/cpu.h"
+#include "lib/backend/dense.h"
 #include "lib/backend/halo_kernels.h"
 #include "lib/backend/precise_sum.h"
 
@@ -64,4 +65,37 @@ static void residual_precise(karst_context *context, const karst_matrix *A, cons
   karst_end(context, &piece);
 }
 
-const struct karst_halo_kernels karst_halo_kernels_cpu = {.add = add, .residual_precise = residual_precise};
+static void scale_symmetric(karst_context *context, const karst_halo *halo, const double *d, const double *g)
+{
+  const int b = halo->block_size;
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, karst_block_offset(b, halo->blocks));
+#pragma omp parallel for num_threads(piece.threads) schedule(static)
+  for (karst_index k = 0; k < halo->rows; k++)
+    for (karst_index at = halo->device.row_start[k]; at < halo->device.row_start[k + 1]; at++) {
+      const double *left = d + (int64_t)halo->device.row[k] * b, *right = g + (int64_t)halo->device.column[at] * b;
+      const double *from = halo->origin->value + karst_block_offset(b, at);
+      for (int c = 0; c < b; c++)
+        for (int r = 0; r < b; r++)
+          halo->value[karst_block_offset(b, at) + c * b + r] = from[c * b + r] * (left[r] * right[c]);
+    }
+  karst_end(context, &piece);
+}
+
+static void scale_rows(karst_context *context, const karst_halo *halo, const double *S)
+{
+  const int b = halo->block_size;
+  karst_piece piece = karst_begin(context, KARST_KIND_ONCE, karst_block_offset(b, halo->blocks));
+#pragma omp parallel for num_threads(piece.threads) schedule(static)
+  for (karst_index k = 0; k < halo->rows; k++)
+    for (karst_index at = halo->device.row_start[k]; at < halo->device.row_start[k + 1]; at++) {
+      const double *scale = S + karst_block_offset(b, halo->device.row[k]);
+      const double *from = halo->origin->value + karst_block_offset(b, at);
+      double *to = halo->value + karst_block_offset(b, at);
+      for (int e = 0; e < b * b; e++) to[e] = 0;
+      for (int c = 0; c < b; c++) karst_block_add_product(b, scale, from + (int64_t)c * b, to + (int64_t)c * b);
+    }
+  karst_end(context, &piece);
+}
+
+const struct karst_halo_kernels karst_halo_kernels_cpu = {
+    .add = add, .residual_precise = residual_precise, .scale_symmetric = scale_symmetric, .scale_rows = scale_rows};

@@ -1,4 +1,4 @@
-/* halo.cu - the columns of ghosts in the products of a distributed matrix, on the GPU: a thread an element of a row of
+/* halo.cu - the columns of ghosts in the products and scalings of a distributed matrix, on the GPU: a thread an element of a row of
  * the boundary. */
 #include "gpu/cuda.h"
 #include "gpu/launch.h"
@@ -64,6 +64,36 @@ __global__ void __launch_bounds__(1024)
   result[(int64_t)i * G.b + r] = s.sum + s.error;
 }
 
+/* G = diag(d) H diag(g), where H has the values from. */
+__global__ void scale_ghosts(ghosts G, const double *from, double *to, const double *d, const double *g)
+{
+  karst_index k;
+  int r;
+  if (!karst_cuda_row(G.b, G.rows, &k, &r)) return;
+  const double scale = d[(int64_t)G.row[k] * G.b + r];
+  for (karst_index e = G.start[k]; e < G.start[k + 1]; e++)
+    for (int c = 0; c < G.b; c++) {
+      const int64_t at = karst_cuda_offset(G.b, e) + (int64_t)c * G.b + r;
+      to[at] = from[at] * (scale * g[(int64_t)G.column[e] * G.b + c]);
+    }
+}
+
+/* G_i = S_i H_i */
+__global__ void scale_ghost_rows(ghosts G, const double *from, double *to, const double *S)
+{
+  karst_index k;
+  int r;
+  if (!karst_cuda_row(G.b, G.rows, &k, &r)) return;
+  const double *scale = S + karst_cuda_offset(G.b, G.row[k]);
+  for (karst_index e = G.start[k]; e < G.start[k + 1]; e++)
+    for (int c = 0; c < G.b; c++) {
+      const int64_t column = karst_cuda_offset(G.b, e) + (int64_t)c * G.b;
+      double sum = 0;
+      for (int s = 0; s < G.b; s++) sum += scale[s * G.b + r] * from[column + s];
+      to[column + r] = sum;
+    }
+}
+
 void add(karst_context *context, const karst_halo *halo, double sign, const double *g, double *y, double *size)
 {
   const int b = halo->block_size;
@@ -80,6 +110,20 @@ void residual_precise(karst_context *context, const karst_matrix *A, const doubl
     residual_rows<<<karst_cuda_row_grid(halo->rows, A->block_size), karst_cuda_row_threads(A->block_size), 0,
                     karst_cuda_of(context)->stream>>>(ghosts_of(halo), A->device_row_start, A->device_column, A->value,
                                                       b, x, g, r);
+}
+
+void scale_symmetric(karst_context *context, const karst_halo *halo, const double *d, const double *g)
+{
+  if (halo->rows > 0)
+    scale_ghosts<<<karst_cuda_row_grid(halo->rows, halo->block_size), karst_cuda_row_threads(halo->block_size), 0,
+                   karst_cuda_of(context)->stream>>>(ghosts_of(halo), halo->origin->value, halo->value, d, g);
+}
+
+void scale_rows(karst_context *context, const karst_halo *halo, const double *S)
+{
+  if (halo->rows > 0)
+    scale_ghost_rows<<<karst_cuda_row_grid(halo->rows, halo->block_size), karst_cuda_row_threads(halo->block_size), 0,
+                       karst_cuda_of(context)->stream>>>(ghosts_of(halo), halo->origin->value, halo->value, S);
 }
 
 karst_status pin(karst_context *context, size_t bytes, const char *what, void **memory)
@@ -135,6 +179,8 @@ extern const struct karst_halo_kernels karst_halo_kernels_cuda;
 const struct karst_halo_kernels karst_halo_kernels_cuda = {
     .add = karst_cuda_entry<add>::call,
     .residual_precise = karst_cuda_entry<residual_precise>::call,
+    .scale_symmetric = karst_cuda_entry<scale_symmetric>::call,
+    .scale_rows = karst_cuda_entry<scale_rows>::call,
     .pin = karst_cuda_entry<pin>::call,
     .unpin = karst_cuda_entry<unpin>::call,
     .prepare = karst_cuda_entry<prepare>::call,

@@ -163,7 +163,6 @@ static karst_status check_ranks(const karst_solver *solver, const karst_matrix *
     return karst_fail(solver->context, KARST_ERROR_ARGUMENT,
                       "the matrix is that of one rank, and the solver is for all ranks: "
                       "karst_matrix_create_distributed makes a matrix of all");
-  if (solver->chosen.scale != KARST_SCALE_NONE) what = "scale";
   if (solver->chosen.parts > 1) what = "a preconditioner that keeps parts of the grid apart";
   if (solver->wells) what = "wells beside it";
   if (!what) return KARST_SUCCESS;

@@ -9,12 +9,13 @@
 #include <string.h>
 
 /* Makes the ordered pattern with room for values, which are undefined. */
-static karst_status make_copy(karst_system *s)
+static karst_status make_copy(karst_system *s, bool scaled)
 {
   const karst_matrix *A = s->original;
   karst_status status = karst_matrix_on_pattern(s->ordered->pattern, A->rows_unpadded, &s->copy);
   if (!status) status = karst_matrix_copy_grid(A, s->ordered->permutation, s->copy);
-  if (!status && A->halo) status = karst_halo_permute(A->halo, A->block_rows, s->ordered->permutation, &s->copy->halo);
+  if (!status && A->halo)
+    status = karst_halo_permute(A->halo, A->block_rows, s->ordered->permutation, scaled, &s->copy->halo);
   if (status) return status;
   if (s->copy->halo) s->memory += karst_halo_memory(s->copy->halo);
   if (s->ordered->tiling.tiles > 0) s->copy->tiling = &s->ordered->tiling;
@@ -78,7 +79,7 @@ karst_status karst_system_setup(const karst_ordering_choice *ordering, karst_sca
     karst_notify(context, KARST_MESSAGE_PHASE, "ordering (%s)", ordering->ops->name);
     status = karst_ordered_create(ordering, A, &system->ordered);
   }
-  if (!status) status = make_copy(system);
+  if (!status) status = make_copy(system, scaled);
   if (!status) status = make_vectors(system, scale);
   if (!status) status = view_wells(wells, system);
   system->time_order = karst_clock() - begin;
@@ -107,11 +108,64 @@ bool karst_system_is_current(const karst_system *s)
   return memcmp(&now, &s->fingerprint, sizeof now) == 0;
 }
 
+/* Scales rows and columns. Collective among neighbours, also after a failure on one of them. */
+static karst_status scale_diagonal(const karst_system *s)
+{
+  const struct karst_backend *backend = s->context->backend;
+  backend->diagonal_scale(s->context, s->copy, s->diagonal, s->diagonal_scale);
+  backend->scale_symmetric(s->context, s->copy, s->diagonal_scale);
+  return s->copy->halo ? karst_halo_scale_symmetric(s->copy->halo, s->diagonal_scale) : KARST_SUCCESS;
+}
+
+/* What a rank tells the others of its diagonal blocks. */
+struct outcome {
+  karst_reason reason;
+  karst_index block_row; /* among those of all ranks, or -1 */
+};
+
+/* Takes the outcome of the first rank whose diagonal blocks are not sound. */
+static karst_status agree_on_outcome(karst_system *s, karst_status status)
+{
+  karst_context *context = s->context;
+  const struct outcome own = {s->reason, karst_halo_global(s->original->halo, s->block_row)};
+  status = karst_ranks_agree(context, status);
+  if (status || !s->original->halo) return status;
+  struct outcome *const all = (void *)context->ranks->words;
+  status = karst_ranks_gather(context, &own, sizeof own, all);
+  for (int r = karst_context_ranks(context) - 1; r >= 0 && !status; r--) {
+    if (all[r].reason == KARST_SOUND) continue;
+    s->reason = all[r].reason;
+    s->block_row = all[r].block_row;
+  }
+  return status;
+}
+
+/* Multiplies rows by the inverse of their diagonal blocks, unless one of any rank is singular. */
+static karst_status scale_blocks(karst_system *s, karst_status status)
+{
+  const struct karst_backend *backend = s->context->backend;
+  const karst_matrix *A = s->original;
+  if (!status) {
+    backend->gather(s->context, A->block_rows, A->block_size * A->block_size, s->diagonal, s->copy->value,
+                    s->block_unscale);
+    status = backend->invert_diagonal(s->context, s->copy, s->diagonal, s->block_scale, &s->reason, &s->block_row);
+    s->block_row = karst_system_original_row(s, s->block_row);
+  }
+  status = agree_on_outcome(s, status);
+  if (status) return status;
+  if (s->reason != KARST_SOUND) {
+    if (s->copy->halo) karst_halo_copy_values(s->copy->halo);
+    return KARST_SUCCESS;
+  }
+  backend->scale_rows(s->context, s->copy, s->block_scale);
+  if (s->copy->halo) karst_halo_scale_rows(s->copy->halo, s->block_scale);
+  return KARST_SUCCESS;
+}
+
 karst_status karst_system_update(karst_system *s)
 {
   const struct karst_backend *backend = s->context->backend;
   const karst_matrix *A = s->original;
-  karst_status status = KARST_SUCCESS;
   s->reason = KARST_SOUND;
   s->block_row = -1;
   if (s->wells.wells) s->wells_generation = s->wells.wells->generation;
@@ -119,20 +173,10 @@ karst_status karst_system_update(karst_system *s)
   if (follows_caller(s)) s->fingerprint = fingerprint(s);
   backend->gather(s->context, (karst_index)karst_matrix_blocks(A), A->block_size * A->block_size,
                   s->ordered->permuted.device_source, A->value, s->copy->value);
-  status = karst_matrix_permute_cells(A, s->ordered->device_permutation, s->copy);
-  if (status) return status;
-  if (s->diagonal_scale) {
-    backend->diagonal_scale(s->context, s->copy, s->diagonal, s->diagonal_scale);
-    backend->scale_symmetric(s->context, s->copy, s->diagonal_scale);
-  }
-  if (s->block_scale) {
-    backend->gather(s->context, A->block_rows, A->block_size * A->block_size, s->diagonal, s->copy->value,
-                    s->block_unscale);
-    status = backend->invert_diagonal(s->context, s->copy, s->diagonal, s->block_scale, &s->reason, &s->block_row);
-    s->block_row = karst_system_original_row(s, s->block_row);
-    if (!status && s->reason == KARST_SOUND) backend->scale_rows(s->context, s->copy, s->block_scale);
-  }
-  return status;
+  const karst_status status = karst_matrix_permute_cells(A, s->ordered->device_permutation, s->copy);
+  if (s->block_scale) return scale_blocks(s, status);
+  const karst_status scaled = s->diagonal_scale ? scale_diagonal(s) : KARST_SUCCESS;
+  return status ? status : scaled;
 }
 
 void karst_system_destroy(karst_system *s)

@@ -26,7 +26,7 @@ typedef struct karst_system {
   int64_t wells_generation;      /* of their values at the last update */
   double fingerprint;    /* of the values that the copy was made from, if the matrix refers to the caller's array */
   karst_reason reason;   /* KARST_SINGULAR_BLOCK or KARST_NOT_FINITE from block scaling */
-  karst_index block_row; /* in the caller's order */
+  karst_index block_row; /* in the caller's order; of a distributed matrix, among those of all ranks */
   int64_t memory;        /* bytes held */
   double time_order;
 } karst_system;
@@ -35,7 +35,7 @@ typedef struct karst_system {
  * with this ordering and pattern, or NULL. After a failure destroy releases what was made. */
 karst_status karst_system_setup(const karst_ordering_choice *ordering, karst_scale scale, const karst_matrix *A,
                                 const karst_wells *wells, karst_ordered *ordered, karst_system *system);
-/* The numeric half: permuted and scaled values. */
+/* The numeric half: permuted and scaled values. Collective if the matrix is distributed and scaled. */
 karst_status karst_system_update(karst_system *system);
 void karst_system_destroy(karst_system *system);
 /* Whether the copy still has the caller's values, if it was made from an array that the caller may write into. */

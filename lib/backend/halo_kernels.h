@@ -11,6 +11,10 @@ struct karst_halo_kernels {
   /* r = b - A x - G g in the rows of the boundary, to twice the working precision, rounded once. */
   void (*residual_precise)(karst_context *context, const karst_matrix *A, const double *b, const double *x,
                            const double *g, double *r);
+  /* G = diag(d) H diag(g) and G_i = S_i H_i in the rows of the boundary, with H the couplings of halo->origin; d has the
+   * scalars of the own rows, and S b*b for each. */
+  void (*scale_symmetric)(karst_context *context, const karst_halo *halo, const double *d, const double *g);
+  void (*scale_rows)(karst_context *context, const karst_halo *halo, const double *S);
 
   /* Of a backend whose memory is not the host's; NULL on the CPU. pin takes host memory from which transfers are fast,
    * and unpin releases it. The others call the functions of the transport that queue, with the context's device current;

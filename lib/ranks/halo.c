@@ -88,13 +88,12 @@ void karst_halo_destroy(karst_halo *halo)
   const struct karst_backend *backend = context->backend;
   karst_exchange_destroy(halo->exchange);
   if (!halo->resized) karst_release_placed(context, halo->host.row, halo->device.row);
-  if (halo->resized) backend->release(context, halo->value);
+  if (!halo->origin || halo->value != halo->origin->value) backend->release(context, halo->value);
   if (!halo->origin) {
     karst_release_placed(context, halo->host.row_start, halo->device.row_start);
     karst_release_placed(context, halo->host.column, halo->device.column);
     karst_release(context, halo->first);
     karst_release(context, halo->ghost);
-    backend->release(context, halo->value);
     backend->release(context, halo->own_source);
     backend->release(context, halo->value_source);
     backend->release(context, halo->staged);
@@ -103,7 +102,7 @@ void karst_halo_destroy(karst_halo *halo)
 }
 
 karst_status karst_halo_permute(const karst_halo *origin, karst_index block_rows, const karst_index *permutation,
-                                karst_halo **halo)
+                                bool scaled, karst_halo **halo)
 {
   karst_context *context = origin->context;
   karst_index *inverse = NULL;
@@ -116,6 +115,7 @@ karst_status karst_halo_permute(const karst_halo *origin, karst_index block_rows
   made->origin = origin;
   made->exchange = NULL;
   made->host.row = made->device.row = NULL;
+  if (scaled) made->value = NULL;
   status = karst_allocate(context, &inverse, block_rows, sizeof *inverse, "the order of the boundary");
   if (!status)
     status = karst_allocate(context, &made->host.row, origin->rows, sizeof *inverse, "the rows of the boundary");
@@ -126,6 +126,9 @@ karst_status karst_halo_permute(const karst_halo *origin, karst_index block_rows
                                      "the rows of the boundary", &placed);
   made->device.row = placed;
   if (!status) status = karst_exchange_permute(origin->exchange, inverse, &made->exchange);
+  if (!status && scaled)
+    status = karst_device_doubles(context, karst_block_offset(origin->block_size, origin->blocks),
+                                  "the scaled couplings with ghosts", &made->value);
   karst_release(context, inverse);
   if (status)
     karst_halo_destroy(made);
@@ -162,14 +165,32 @@ karst_status karst_halo_resize(const karst_halo *origin, int block_size, karst_h
   return status;
 }
 
+void karst_halo_copy_values(const karst_halo *halo)
+{
+  halo->context->backend->copy(halo->context, karst_block_offset(halo->block_size, halo->blocks), halo->origin->value,
+                               halo->value);
+}
+
+karst_status karst_halo_scale_symmetric(const karst_halo *halo, const double *d)
+{
+  karst_exchange_begin(halo->exchange, d);
+  const karst_status status = karst_exchange_end(halo->exchange);
+  if (!status) halo->context->backend->halo->scale_symmetric(halo->context, halo, d, halo->exchange->incoming);
+  return status;
+}
+
+void karst_halo_scale_rows(const karst_halo *halo, const double *S)
+{
+  halo->context->backend->halo->scale_rows(halo->context, halo, S);
+}
+
 int64_t karst_halo_memory(const karst_halo *halo)
 {
   const int64_t copies = halo->context->backend->host_memory ? 1 : 2, index = (int64_t)sizeof(karst_index);
   const int64_t values = karst_block_offset(halo->block_size, halo->blocks) * (int64_t)sizeof(double);
   int64_t bytes = karst_exchange_memory(halo->exchange);
-  if (halo->resized) return bytes + values;
-  bytes += copies * halo->rows * index;
-  if (halo->origin) return bytes;
+  if (!halo->resized) bytes += copies * halo->rows * index;
+  if (halo->origin) return halo->value != halo->origin->value ? bytes + values : bytes;
   bytes += copies * ((int64_t)halo->rows + 1 + halo->blocks) * index;
   bytes += (karst_context_ranks(halo->context) + 1 + halo->ghosts + halo->own_blocks + (int64_t)halo->blocks) * index;
   return bytes + values;

@@ -19,7 +19,7 @@ struct karst_halo {
   karst_context *context;
   const karst_halo *origin; /* what it borrows patterns, and further arrays, from; NULL: it owns all */
   bool resized;             /* origin has blocks of another size: it borrows row too, and owns value and exchange; else
-                             * it has another order, and owns row and exchange */
+                             * it has another order, and owns row and exchange, and value if it is scaled */
   int block_size;
   karst_index *first; /* [ranks + 1] the first block row of each rank, then the number of all; host */
   karst_index ghosts, rows, blocks;
@@ -37,9 +37,10 @@ struct karst_halo {
 };
 
 /* Makes the halo of a matrix whose rows are A's in another order: block row i is permutation[i] of A. origin outlives
- * it. Local. destroy accepts NULL and a half-made halo. */
+ * it. Local. scaled: it has values of its own, which are undefined until a scaling. destroy accepts NULL and a half-made
+ * halo. */
 karst_status karst_halo_permute(const karst_halo *origin, karst_index block_rows, const karst_index *permutation,
-                                karst_halo **halo);
+                                bool scaled, karst_halo **halo);
 /* Makes the halo of a matrix on the pattern of A with blocks of another size, whose values are undefined and never the
  * caller's. origin outlives it. Local. */
 karst_status karst_halo_resize(const karst_halo *origin, int block_size, karst_halo **halo);
@@ -48,6 +49,13 @@ int64_t karst_halo_memory(const karst_halo *halo);
 
 /* Takes the caller's values, in host or device memory, apart into those of A and of G. Local. */
 karst_status karst_halo_take_values(karst_matrix *A, const double *value);
+
+/* Makes the values of a scaled halo: those of its origin, which stay; or with rows and columns scaled by d, the scalars
+ * of the own rows, of which neighbours get those of their ghosts; or with rows scaled by S, a block for each own row.
+ * scale_symmetric is collective among neighbours. */
+void karst_halo_copy_values(const karst_halo *halo);
+karst_status karst_halo_scale_symmetric(const karst_halo *halo, const double *d);
+void karst_halo_scale_rows(const karst_halo *halo, const double *S);
 
 /* The global number of an own block row; -1 stays -1. Without a halo: the number itself. */
 static inline karst_index karst_halo_global(const karst_halo *halo, karst_index block_row)

@@ -70,6 +70,7 @@ struct task {
   enum fault fault;
   int failing;
   int call; /* of its operator or its preconditioner that fails, from 0 */
+  const char *scale;
 };
 
 /* A registered method that copies, and fails as the task says. */
@@ -209,6 +210,7 @@ static karst_status make_solver(struct team_rank *rank, const struct state *stat
   if (!status && own) status = karst_precond_register(state->context, &method);
   if (!status) status = karst_options_set(options, "precond", own ? "copy" : "iluk");
   if (!status) status = karst_options_set(options, "solver", "gmres");
+  if (!status && task->scale) status = karst_options_set(options, "scale", task->scale);
   if (!status && fails(state, OPTIONS)) status = karst_options_set(options, "restart", "7");
   if (!status) status = karst_solver_create(state->context, options, solver);
   karst_options_destroy(options);
@@ -300,6 +302,20 @@ static karst_status solve_once(struct team_rank *rank)
   return status;
 }
 
+static void test_scaled(struct task *task)
+{
+  static const enum fault faults[] = {NO_FAULT, DIAGONAL, SINGULAR, VALUE_NAN, APPLY};
+  for (int i = 0; i < 5; i++)
+    for (task->failing = 0; task->failing < RANKS; task->failing++) {
+      char what[100];
+      task->fault = faults[i];
+      snprintf(what, sizeof what, "scale %s and %s on rank %d", task->scale, names[faults[i]], task->failing);
+      team_each_device(RANKS, body, task, what);
+    }
+  task->fault = NO_FAULT;
+  team_fail_allocations(RANKS, solve_once, task, 1, task->scale);
+}
+
 int main(void)
 {
   karst_context *context = tap_context();
@@ -316,6 +332,11 @@ int main(void)
     }
   task.fault = NO_FAULT;
   team_fail_allocations(RANKS, solve_once, &task, 1, "a solve");
+  task.call = 0;
+  task.scale = "block";
+  test_scaled(&task);
+  task.scale = "diagonal";
+  test_scaled(&task);
   spread_destroy(&task.s);
   karst_context_destroy(context);
   return tap_done();

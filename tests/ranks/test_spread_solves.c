@@ -1,6 +1,6 @@
 /* Every driver solves a matrix spread over ranks, to the same x and with the same outcome, iterations and bits on all
  * ranks and in every run. With preconditioners that do not depend on how the rows are spread, the iterations are those
- * of one process. */
+ * of one process, with scaling too. */
 #include "tests/ranks/spread_system.h"
 #include "tests/support/problem.h"
 
@@ -126,6 +126,15 @@ int main(void)
                                NULL};
     run(context, "blackoil:6x5x4", 0, 2 + i % 3, true, cpr);
   }
+  for (int i = 0; i < 2; i++) {
+    const char *const scale = i ? "diagonal" : "block";
+    const bool same = true;
+    run(context, "blackoil:6x5x4", 0, 3, same,
+        PAIRS("solver", "gmres", "precond", "jacobi", "scale", scale, "rtol", "1e-10"));
+    run(context, "blackoil:6x5x4", 0, 2, !same,
+        PAIRS("solver", "bicgstab", "precond", "ras", "scale", scale, "ordering", "rcm", "rtol", "1e-10"));
+  }
+  run(context, "poisson3d:8x7x6", 0, 4, true, PAIRS("solver", "cg", "precond", "jacobi", "scale", "diagonal"));
   karst_context_destroy(context);
   return tap_done();
 }
