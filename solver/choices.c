@@ -20,14 +20,15 @@ static karst_status measure_step(karst_solver *solver, double *seconds)
   double *x = NULL;
   *seconds = 0;
   if (karst_solver_is_reduced(solver) || !solver->factored) return KARST_SUCCESS;
-  karst_status status = karst_device_doubles(context, 3 * rows, "a measurement", &x);
+  karst_status status = karst_ranks_agree(context, karst_device_doubles(context, 3 * rows, "a measurement", &x));
   if (!status) context->backend->fill(context, rows, 1, x);
   for (int i = 0; i < 2 && !status; i++) {
     const double begin = solver->clock();
-    status = krylov->A.multiply(&krylov->A, x, x + rows);
-    if (!status) status = karst_precond_run_apply(solver->precond, x + rows, x + 2 * rows);
+    status = karst_krylov_multiply(krylov, x, x + rows);
+    if (!status) status = karst_krylov_precondition(krylov, x + rows, x + 2 * rows);
     if (!status) status = karst_context_synchronize(context);
     *seconds = solver->clock() - begin;
+    status = karst_ranks_agree(context, status);
   }
   context->backend->release(context, x);
   return status;
@@ -41,7 +42,8 @@ static karst_status judge(karst_solver *solver, bool *sound)
       .first = solver->krylov, .krylov = solver->krylov, .setup = solver->time_setup, .update = solver->time_update};
   const bool compared = automatic->role != KARST_AUTO_BEST || automatic->fixed;
   const bool measured = automatic->learns && automatic->ladder.climbs && compared;
-  const karst_status status = measured ? measure_step(solver, &sample.step) : KARST_SUCCESS;
+  karst_status status = measured ? measure_step(solver, &sample.step) : KARST_SUCCESS;
+  if (!status) status = karst_auto_share_sample(solver->context, &sample);
   *sound = !status && karst_auto_judge(automatic, &sample);
   return status;
 }
@@ -53,6 +55,7 @@ static karst_status exchange(karst_solver *solver, bool *other)
   karst_solver before = *solver;
   *other = false;
   karst_status status = karst_auto_options(&solver->automatic, solver->context, &solver->options);
+  status = karst_ranks_agree(solver->context, status);
   if (!status) {
     const karst_matrix *A = before.system.original;
     karst_setup_forget(solver);
@@ -76,13 +79,14 @@ static karst_status exchange(karst_solver *solver, bool *other)
 static karst_status choose(const karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis,
                            karst_auto *automatic)
 {
-  const karst_status status = karst_auto_begin(solver->given, true, A, automatic);
+  karst_status status = karst_ranks_agree(solver->context, karst_setup_check_ranks(solver, A));
+  if (!status) status = karst_auto_begin(solver->given, true, A, automatic);
   if (status || !analysis) return status;
   const karst_methods *made = &analysis->chosen;
   const karst_auto_rung rung = {karst_precond_at(analysis->context, (size_t)made->precond),
                                 karst_ordering_table[made->ordering]->name, analysis->level};
   karst_auto_begin_at(automatic, &rung);
-  return KARST_SUCCESS;
+  return karst_auto_share_ladder(A, KARST_SUCCESS, automatic);
 }
 
 /* Sets up with the rung in use, from the analysis if it is not NULL and for this rung. If it is not, or there is no
@@ -93,9 +97,10 @@ static karst_status set_up_choice(karst_solver *solver, const karst_matrix *A, c
   karst_options *options = NULL;
   karst_methods chosen;
   karst_status status = karst_auto_options(automatic, solver->context, &options);
-  if (status) return status;
+  if (status) return karst_ranks_agree(solver->context, status);
   karst_methods_read(options, &chosen);
   if (analysis) status = karst_analysis_check(analysis, A, &chosen, options);
+  status = karst_ranks_agree(solver->context, status);
   if (status) {
     karst_options_destroy(options);
     return status;

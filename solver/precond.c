@@ -31,13 +31,13 @@ static karst_status create_chosen(karst_context *context, const karst_options *o
   if (ops != &karst_precond_auto) return make_precond(context, options, A, precond);
   karst_status status = karst_precond_check_options(context, ops, options);
   if (!status) status = karst_auto_begin(options, false, A, &choice);
-  if (!status) status = karst_auto_options(&choice, context, &concrete);
-  if (!status) status = make_precond(context, concrete, A, precond);
-  while (status == KARST_ERROR_MATRIX && concrete && karst_auto_refuse(&choice)) {
+  do {
     karst_options_destroy(concrete);
-    status = karst_auto_options(&choice, context, &concrete);
+    concrete = NULL;
+    if (!status) status = karst_auto_options(&choice, context, &concrete);
+    if (A->halo) status = karst_ranks_agree(context, status);
     if (!status) status = make_precond(context, concrete, A, precond);
-  }
+  } while (status == KARST_ERROR_MATRIX && concrete && karst_auto_refuse(&choice));
   karst_options_destroy(concrete);
   if (status) return status;
   status = karst_auto_report(&choice, *precond);

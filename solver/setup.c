@@ -154,8 +154,7 @@ static karst_status check_wells(const karst_solver *solver, const karst_matrix *
                     "a matrix with wells beside it does not allow scale, which would have to scale B and C too");
 }
 
-/* Refuses what a distributed matrix does not allow, and a matrix of one rank in a solver of several. */
-static karst_status check_ranks(const karst_solver *solver, const karst_matrix *A)
+karst_status karst_setup_check_ranks(const karst_solver *solver, const karst_matrix *A)
 {
   const char *what = NULL;
   if (!solver->context->ranks) return KARST_SUCCESS;
@@ -185,7 +184,7 @@ static karst_status make_system(karst_solver *solver, const karst_matrix *A, con
   const karst_scale scale = (karst_scale)solver->chosen.scale;
   karst_precond_analysis *analysed = analysis ? analysis->precond : NULL;
   karst_order_needs needs = {.distance = 1};
-  karst_status status = check_ranks(solver, A);
+  karst_status status = karst_setup_check_ranks(solver, A);
   if (!status) status = karst_precond_check(precond, solver->options, A);
   if (!status) status = karst_order_find_needs(context, precond, solver->options, &needs);
   if (!status) ordering.distance = needs.distance;
@@ -259,7 +258,7 @@ karst_status karst_setup_factor(karst_solver *solver)
   }
   solver->time_update = solver->clock() - begin;
   solver->factored = solver->system.reason == KARST_SOUND && solver->precond->reason == KARST_SOUND;
-  return solver->given ? karst_auto_report(&solver->automatic, solver->precond) : KARST_SUCCESS;
+  return solver->given ? agree(solver, karst_auto_report(&solver->automatic, solver->precond)) : KARST_SUCCESS;
 }
 
 karst_status karst_setup_make(karst_solver *solver, const karst_matrix *A, const karst_analysis *analysis)

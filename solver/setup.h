@@ -11,6 +11,9 @@
 /* Refuses options that are valid alone, but not for the methods chosen. */
 karst_status karst_setup_check(const karst_solver *solver);
 
+/* Refuses what a distributed matrix does not allow, and a matrix of one rank in a solver of several. */
+karst_status karst_setup_check_ranks(const karst_solver *solver, const karst_matrix *A);
+
 /* Makes everything for A, the second function from an analysis. If that fails, the solver is not set up. If nothing can
  * be chosen, or the analysis is for another matrix or choice, the solver is unchanged. */
 karst_status karst_setup_all(karst_solver *solver, const karst_matrix *A);

@@ -221,8 +221,10 @@ static karst_status attempt(karst_solver *solver, const karst_vector *b, karst_v
   const bool sound = solver->system.reason == KARST_SOUND && wells_are_sound(solver);
   if (!status && !solver->lagging && wells_are_sound(solver) && (result->reason < 0 || result->iterations > 0))
     karst_precond_solved(solver->precond, result->reason < 0 ? -1 : result->iterations);
-  if (status || !solver->given || !sound) return status;
+  if (status || !solver->given || !solver->automatic.due || !sound) return status;
   sample = sample_of(solver, result, solver->clock() - begin);
+  status = karst_auto_share_sample(solver->context, &sample);
+  if (status) return status;
   if (!karst_auto_measure(&solver->automatic, &sample, solver->allowed.max_iterations, most)) return KARST_SUCCESS;
   status = karst_setup_change(solver, rung, goes_on);
   if (*goes_on || status) return status;

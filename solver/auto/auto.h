@@ -1,6 +1,6 @@
 /* auto.h - the preconditioner auto and the ordering auto: candidates that follow from the matrix (rules.c) and from
  * what the caller's options leave open (begin.c), the costs they are expected to have (outlook.c), and the choice among
- * them by what has been measured (trials.c) and after failures (failures.c).
+ * them by what has been measured (trials.c) and after failures (failures.c), the same on all ranks (shared.c).
  *
  * The candidates are the rungs of a ladder. A rung is a preconditioner with its level and ordering; an upper one costs
  * more to make and to apply, and needs fewer iterations. */
@@ -90,7 +90,8 @@ typedef struct karst_auto {
 /* Whether auto chooses the preconditioner or the ordering. */
 bool karst_auto_is_chosen(const karst_context *context, const karst_methods *chosen);
 
-/* Begins anew with the rung that the rules choose for A. orders: a solver orders the rows. */
+/* Begins anew with the rung that the rules choose for A. orders: a solver orders the rows. Collective if A is
+ * distributed. */
 karst_status karst_auto_begin(const karst_options *given, bool orders, const karst_matrix *A, karst_auto *choice);
 /* Makes a copy of the given options in which the rung in use replaces auto; the caller destroys it. */
 karst_status karst_auto_options(const karst_auto *choice, karst_context *context, karst_options **options);
@@ -107,6 +108,11 @@ typedef struct karst_auto_sample {
   double setup, update, step, solve; /* seconds; step: of a product and an application of M; update: NaN if it was not
                                       * alone */
 } karst_auto_sample;
+
+/* For a distributed matrix: gives all ranks the ladder of one, and the longest times of any. status: of what this rank has
+ * done for its ladder; the ranks agree on it. Collective; without ranks both change nothing. */
+karst_status karst_auto_share_ladder(const karst_matrix *A, karst_status status, karst_auto *choice);
+karst_status karst_auto_share_sample(karst_context *context, karst_auto_sample *sample);
 
 /* What an update and a solve with a rung have cost, by its last solves; and at best, from what was measured of it and
  * of the best rung; and what making it costs. digits: of the residual. */

@@ -89,9 +89,6 @@ static karst_status make_orders(const karst_options *given, const karst_matrix *
 
 karst_status karst_auto_begin(const karst_options *given, bool orders, const karst_matrix *A, karst_auto *choice)
 {
-  if (A->halo) /* it would choose by the time of one rank */
-    return karst_fail(A->context, KARST_ERROR_OPTION,
-                      "a distributed matrix does not allow the choice auto of a preconditioner or an ordering");
   const char *learn = karst_options_find(given, "auto-learn");
   karst_methods chosen;
   karst_methods_read(given, &chosen);
@@ -104,12 +101,12 @@ karst_status karst_auto_begin(const karst_options *given, bool orders, const kar
   karst_auto_freedom freedom = find_freedom(given);
   choice->host = A->context->backend->machine->host;
   if (orders) find_tiles(given, &freedom);
-  const karst_status status = choice->fixed
-                                  ? make_orders(given, A, choice->learns, &choice->ladder)
-                                  : karst_auto_rules(A, A->context->backend->machine, &freedom, &choice->ladder);
+  const karst_status made = choice->fixed
+                                ? make_orders(given, A, choice->learns, &choice->ladder)
+                                : karst_auto_rules(A, A->context->backend->machine, &freedom, &choice->ladder);
   choice->at = choice->best = choice->ladder.start;
   memcpy(choice->reason, choice->ladder.reason, sizeof choice->reason);
-  return status;
+  return karst_auto_share_ladder(A, made, choice);
 }
 
 karst_status karst_auto_options(const karst_auto *choice, karst_context *context, karst_options **options)

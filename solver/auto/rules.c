@@ -124,7 +124,7 @@ static const struct karst_precond_ops *find_multigrid(const struct subject *s)
 {
   const karst_auto_freedom *freedom = s->freedom;
   const bool alike = freedom->whole || !s->look.uneven;
-  if (!freedom->precond || s->look.elliptic < 0 || s->A->block_rows < MULTIGRID_TRIED) return NULL;
+  if (!freedom->precond || s->look.elliptic < 0 || karst_matrix_all_block_rows(s->A) < MULTIGRID_TRIED) return NULL;
   if (s->A->block_size == 1) return s->look.dominated && s->look.growth < DENSE && alike ? &karst_precond_amg : NULL;
   return freedom->symmetric || !freedom->whole ? NULL : &karst_precond_cpr;
 }
@@ -150,7 +150,7 @@ static bool is_first(const struct subject *s, const struct karst_precond_ops *mu
                             : !alone         ? FIRST_IN_BLOCKS
                             : s->look.uneven ? FIRST_ALONE_UNEVEN
                                              : FIRST_ALONE;
-  return multigrid && s->A->block_rows >= first && (!host || alone || s->freedom->tight);
+  return multigrid && karst_matrix_all_block_rows(s->A) >= first && (!host || alone || s->freedom->tight);
 }
 
 /* Begins with multigrid, the top of the ladder. */
