@@ -5,6 +5,7 @@
  * so that I - A M^-1 = (I - A M2^-1) (I - A M1^-1). With a pressure solve as the first stage and an incomplete
  * factorization as the second it is the constrained pressure residual method of simulators (Wallis, Kendall and Little,
  * Constrained Residual Acceleration of Conjugate Residual Methods, SPE 13536, 1985). */
+#include "lib/ranks/halo.h"
 #include "precond/stages.h"
 
 struct settings {
@@ -63,18 +64,26 @@ static void solved(karst_precond *p, int iterations)
   karst_stages_solved(p, &((const struct two_stage *)p->data)->stages, iterations);
 }
 
+/* Computes r - A z, with the couplings between the ranks that share A. */
+static karst_status find_residual(const karst_precond *p, const double *r, const double *z, double *residual)
+{
+  if (karst_precond_halo(p))
+    return karst_ranks_postpone(p->context, karst_halo_residual(p->A, r, z, residual), karst_matrix_rows(p->A),
+                                residual);
+  p->context->backend->residual(p->context, p->A, r, z, residual, NULL);
+  return KARST_SUCCESS;
+}
+
 static karst_status apply(const karst_precond *p, const double *r, double *z)
 {
   const struct two_stage *own = p->data;
   const karst_precond *first = own->stages.stage[0], *second = own->stages.stage[1];
-  const struct karst_backend *backend = p->context->backend;
   const double *step = own->step;
   karst_status status = karst_stage_apply(p, first, r, z);
+  if (!status) status = find_residual(p, r, z, own->residual);
+  if (!status) status = karst_stage_apply(p, second, own->residual, own->step);
   if (status) return status;
-  backend->residual(p->context, p->A, r, z, own->residual, NULL);
-  status = karst_stage_apply(p, second, own->residual, own->step);
-  if (status) return status;
-  backend->combine(p->context, karst_matrix_rows(p->A), 1, 1, own->one, &step, NULL, z, NULL);
+  p->context->backend->combine(p->context, karst_matrix_rows(p->A), 1, 1, own->one, &step, NULL, z, NULL);
   return KARST_SUCCESS;
 }
 

@@ -114,6 +114,9 @@ int main(void)
                                      NULL};
       test_apply(context, ranks % 2 ? "poisson3d:11x10x9" : "convdiff:9x8x7", ranks, options);
     }
+  const char *const *const stages =
+      PAIRS("first.amg-precision", "double", "first", "amg", "second", "jacobi", "precond", "two-stage");
+  test_apply(context, "poisson3d:11x10x9", 3, stages);
   for (int ranks = 2; ranks <= 4; ranks++) test_order(context, "convdiff:8x7x6", ranks);
   karst_context_destroy(context);
   return tap_done();
