@@ -224,7 +224,19 @@ static void task_free(struct task *task)
 
 static const char *const ilu0[] = {"precond", "iluk", NULL}, *const ilu1[] = {"level", "1", NULL},
                          *const jacobi[] = {"precond", "jacobi", NULL}, *const full[] = {"level", "1000", NULL},
-                         *const both[] = {"precond", "two-stage", "second", "dilu", NULL};
+                         *const both[] = {"precond", "two-stage", "second", "dilu", NULL},
+                         *const multigrid[] = {"precond", "amg", "amg-coarse-rows", "8", NULL};
+
+/* Inside ras multigrid is that of the rank's own matrix. With other values it keeps its levels, so they are half. */
+static void test_multigrid(karst_context *context, int overlap)
+{
+  struct task task = task_of(context, matrix_from(context, "poisson3d:6x5x4", 1), 3, false);
+  for (int64_t k = 0; k < karst_matrix_blocks(task.spread.A); k++) task.value[1][k] = task.value[0][k] / 2;
+  task.overlap = overlap;
+  task.local = multigrid;
+  team_each_device(3, apply_is_definition, &task, overlap ? "multigrid with layers" : "multigrid without layers");
+  task_free(&task);
+}
 
 static void test_apply(karst_context *context, karst_matrix *A, int ranks, bool random, const char *what)
 {
@@ -256,6 +268,7 @@ int main(void)
       context,
       matrix_of(context, 4, 1, (karst_index[]){0, 1, 2, 3, 4}, (karst_index[]){0, 1, 2, 3}, (double[]){2, 3, 4, 5}), 3,
       false, "ranks without neighbours");
+  for (int overlap = 0; overlap < 2; overlap++) test_multigrid(context, overlap);
   karst_context_destroy(context);
   return tap_done();
 }
