@@ -11,9 +11,14 @@
  *     r'z               2 r
  *     x = x + alpha p   2 r, 1 w
  *     p = z + beta p    2 r, 1 w
- * and one download of 4 scalars. Memory: p, q, z. The operator and the preconditioner of a reduced system compute p'q
+ * and one download of 5 scalars. Memory: p, q, z. The operator and the preconditioner of a reduced system compute p'q
  * and r'z themselves, which saves these two passes; a matrix on a GPU saves that for p'q. On a GPU the last two lines
  * are one pass, which reads p once.
+ *
+ * Over several ranks an iteration takes two reductions instead of three: p'q, q'q and r'q; then |r|^2, of which the pass
+ * that writes r has made this rank's part, and r'z together. Before M is applied, the step is judged by
+ * |r - alpha q|^2 = |r|^2 - 2 alpha r'q + alpha^2 q'q. That loses its digits where the new |r| is far below the old one;
+ * |r|^2 is then completed first.
  *
  * If the download takes time, Karst applies M meanwhile, unless M is a registered method or the step is expected to be
  * the last, if the residual falls as in the step before.
@@ -29,8 +34,12 @@
 
 #include <math.h>
 
-/* r'z of this iteration and the next alternate between RZ and RZ + 1. The first LOOK scalars are downloaded. */
-enum { RZ, PQ = RZ + 2, RR, LOOK, ALPHA = LOOK, BETA, SCALARS };
+/* r'r and r'z of the residual at the start of an iteration and after its step alternate between the two pairs of
+ * scalars. The first LOOK scalars are downloaded; the first LOOK_SPREAD of them over several ranks. */
+enum { RR, RZ, PAIR, PQ = 2 * PAIR, LOOK, QQ = LOOK, RQ, LOOK_SPREAD, ALPHA = LOOK_SPREAD, BETA, SCALARS };
+
+static int square(int now) { return RR + now * PAIR; }
+static int product(int now) { return RZ + now * PAIR; }
 
 enum { P, Q, Z, VECTORS };
 
@@ -60,28 +69,68 @@ static const karst_option *const rows[] = {own_rows, NULL};
 
 static bool by_precond(const karst_krylov *k) { return ((const struct settings *)k->settings)->norm != 0; }
 
+/* z = M^-1 r and r'z. whole: r'r is complete; if not, this rank's part of it is completed too. */
+static karst_status precondition(const karst_krylov *k, int at, bool whole)
+{
+  double *z = k->work.vector[Z], *s = k->work.scalar;
+  const double *const r = k->work.r;
+  if (!karst_is_spread(k->context)) return karst_krylov_precondition_dot(k, r, z, s + product(at));
+  const karst_status status = karst_krylov_precondition(k, r, z);
+  if (status) return status;
+  karst_sums_begin_dots(k->context, k->n, 1, &r, z, s + product(at));
+  if (whole)
+    karst_ranks_complete(k->context, 1, s + product(at));
+  else
+    karst_ranks_complete(k->context, PAIR, s + square(at));
+  return KARST_SUCCESS;
+}
+
 /* p = z = M^-1 r */
 static karst_status cg_begin(karst_krylov *k)
 {
   const struct karst_backend *backend = k->context->backend;
-  const karst_status status = karst_krylov_precondition_dot(k, k->work.r, k->work.vector[Z], k->work.scalar + RZ);
+  if (karst_is_spread(k->context)) backend->copy(k->context, 1, k->work.norm2, k->work.scalar + square(0));
+  const karst_status status = precondition(k, 0, true);
   if (!status) backend->copy(k->context, k->n, k->work.vector[Z], k->work.vector[P]);
   return status;
 }
 
-/* The step length along p, and the residual after that step. */
+/* The step length along p, and the residual after that step, with this rank's part of its square. */
+static karst_status advance_spread(const karst_krylov *k, int now)
+{
+  double *q = k->work.vector[Q], *s = k->work.scalar;
+  const double *against[] = {k->work.vector[P], q, k->work.r};
+  const karst_status status = karst_krylov_multiply(k, k->work.vector[P], q);
+  if (status) return status;
+  karst_sums_begin_dots(k->context, k->n, 3, against, q, s + PQ);
+  karst_ranks_complete(k->context, 3, s + PQ);
+  karst_sums_begin_step(k->context, k->n, s + product(now), s + PQ, s + ALPHA, q, k->work.r, s + square(1 - now), NULL,
+                        NULL);
+  return KARST_SUCCESS;
+}
+
 static karst_status cg_advance(karst_krylov *k, int now)
 {
   double *q = k->work.vector[Q], *s = k->work.scalar;
+  if (karst_is_spread(k->context)) return advance_spread(k, now);
   const karst_status status = karst_krylov_multiply_dot(k, k->work.vector[P], q, s + PQ);
-  if (!status) karst_sums_step(k->context, k->n, s + RZ + now, s + PQ, s + ALPHA, q, k->work.r, s + RR, NULL, NULL);
+  if (!status)
+    karst_sums_step(k->context, k->n, s + product(now), s + PQ, s + ALPHA, q, k->work.r, s + square(1 - now), NULL,
+                    NULL);
   return status;
 }
 
-/* z = M^-1 r after that step. */
-static karst_status precondition(karst_krylov *k, int now)
+/* Over several ranks: finds r'r after the step on the host, from the sums before it. *whole: it was completed. */
+static karst_status find_square(karst_krylov *k, int now, bool *whole)
 {
-  return karst_krylov_precondition_dot(k, k->work.r, k->work.vector[Z], k->work.scalar + RZ + 1 - now);
+  static const double digits = 1e-8; /* of r'r: the part below which less than half of them are left */
+  double *s = k->work.host, *made = s + square(1 - now);
+  const double quotient = s[PQ] != 0 ? s[product(now)] / s[PQ] : 0, alpha = isfinite(quotient) ? quotient : 0;
+  *made = s[square(now)] - 2 * alpha * s[RQ] + alpha * alpha * s[QQ];
+  *whole = *made < digits * s[square(now)];
+  if (!*whole) return KARST_SUCCESS;
+  karst_ranks_complete(k->context, 1, k->work.scalar + square(1 - now));
+  return karst_krylov_download(k, square(1 - now), 1);
 }
 
 /* Whether M is applied to the residual before it is known whether the step is taken. A registered M is not applied if
@@ -92,28 +141,31 @@ static bool applies_early(const karst_krylov *k, double expected)
                                 expected > k->test.goal);
 }
 
-/* Downloads the scalars that the step is judged by. */
-static karst_status download_scalars(karst_krylov *k, int now, bool early)
+/* Downloads the scalars that the step is judged by. *whole: r'r after the step is complete on the device. */
+static karst_status download_scalars(karst_krylov *k, int now, bool early, bool *whole)
 {
-  karst_status status = k->test.by_precond ? precondition(k, now) : KARST_SUCCESS;
-  if (!status) status = karst_krylov_download_begin(k, 0, LOOK);
+  const bool spread = karst_is_spread(k->context);
+  karst_status status = k->test.by_precond ? precondition(k, 1 - now, false) : KARST_SUCCESS;
+  if (!status) status = karst_krylov_download_begin(k, 0, spread ? LOOK_SPREAD : LOOK);
   if (status) return status;
-  if (early && !k->test.by_precond) status = precondition(k, now);
+  if (early && !k->test.by_precond) status = precondition(k, 1 - now, true);
   const karst_status ended = karst_krylov_download_end(k);
-  return status ? status : ended;
+  *whole = !spread || k->test.by_precond;
+  if (status || ended) return status ? status : ended;
+  return *whole ? KARST_SUCCESS : find_square(k, now, whole);
 }
 
 /* Why the step must not be taken, or KARST_SOUND. early: M has been applied to the residual. */
 static karst_status cg_check(karst_krylov *k, int now, bool early, karst_reason *reason)
 {
-  const double rz = k->work.host[RZ + now], pq = k->work.host[PQ],
-               next = k->test.by_precond ? k->work.host[RZ + 1 - now] : 0;
+  const double rz = k->work.host[product(now)], pq = k->work.host[PQ], rr = k->work.host[square(1 - now)],
+               next = k->test.by_precond ? k->work.host[product(1 - now)] : 0;
   const karst_krylov_vector z = {"the preconditioned residual", k->work.vector[Z]};
   const karst_krylov_vector p = {"the search direction", k->work.vector[P]};
   const karst_krylov_vector z_in_p = {isfinite(rz) ? p.what : z.what, p.values}; /* where another z has replaced it */
   const karst_krylov_vector vectors[] = {
       early ? z_in_p : z, p, {k->A.product, k->work.vector[Q]}, {"the residual", k->work.r}, z};
-  if (!isfinite(rz) || !isfinite(pq) || !isfinite(k->work.host[RR]) || !isfinite(next))
+  if (!isfinite(rz) || !isfinite(pq) || !isfinite(rr) || !isfinite(next))
     return karst_krylov_find_not_finite(k, k->test.by_precond ? 5 : 4, vectors, reason);
   if (pq < 0 || (pq == 0 && rz != 0))
     *reason = KARST_INDEFINITE_OPERATOR;
@@ -135,11 +187,11 @@ static void cg_turn(karst_krylov *k, int now)
   const struct karst_backend *backend = k->context->backend;
   double *p = k->work.vector[P], *z = k->work.vector[Z], *s = k->work.scalar;
   if (backend->turn) {
-    backend->turn(k->context, k->n, s + ALPHA, s + RZ + 1 - now, s + RZ + now, z, p, k->x);
+    backend->turn(k->context, k->n, s + ALPHA, s + product(1 - now), s + product(now), z, p, k->x);
     return;
   }
   cg_correct(k);
-  backend->quotient(k->context, 1, s + RZ + 1 - now, s + RZ + now, NULL, NULL, s + BETA);
+  backend->quotient(k->context, 1, s + product(1 - now), s + product(now), NULL, NULL, s + BETA);
   backend->combine(k->context, k->n, 1, 1, k->work.one, (const double *const *)&z, s + BETA, p, NULL);
 }
 
@@ -148,7 +200,7 @@ static void keep_coefficients(karst_krylov *k, int64_t j, int now, double last[2
 {
   if (j >= STEPS) return;
   double *diagonal = k->work.host_extra + DIAGONAL, *beside = k->work.host_extra + BESIDE;
-  const double rz = k->work.host[RZ + now], inverse = k->work.host[PQ] / rz, beta = j > 0 ? rz / last[0] : 0;
+  const double rz = k->work.host[product(now)], inverse = k->work.host[PQ] / rz, beta = j > 0 ? rz / last[0] : 0;
   diagonal[j] = inverse + beta * last[1];
   if (j > 0) beside[j - 1] = sqrt(beta) * last[1];
   last[0] = rz;
@@ -177,8 +229,9 @@ static karst_status report_spectrum(karst_krylov *k, int64_t steps)
 /* Counts a step; *ends: the cycle ends with it. */
 static karst_status count_step(karst_krylov *k, int now, bool *ends)
 {
-  const double residual = sqrt(k->work.host[k->test.by_precond ? RZ + 1 - now : RR]);
-  const bool meets_atol = k->test.by_precond && sqrt(k->work.host[RR]) <= k->test.goal_atol;
+  const double norm = sqrt(k->work.host[square(1 - now)]);
+  const double residual = k->test.by_precond ? sqrt(k->work.host[product(1 - now)]) : norm;
+  const bool meets_atol = k->test.by_precond && norm <= k->test.goal_atol;
   if (karst_krylov_compares(k, residual)) {
     const karst_status status = karst_krylov_compare(k, residual, k->work.r);
     if (status) return status;
@@ -195,17 +248,18 @@ static karst_status iterate(karst_krylov *k, karst_reason *reason, int64_t *step
   karst_status status = cg_begin(k);
   for (int now = 0; !status; now = 1 - now) {
     const bool early = applies_early(k, expected);
+    bool whole = true;
     status = cg_advance(k, now);
-    if (!status) status = download_scalars(k, now, early);
+    if (!status) status = download_scalars(k, now, early, &whole);
     if (!status) status = cg_check(k, now, early, reason);
     if (status || *reason != KARST_SOUND) return status;
     keep_coefficients(k, (*steps)++, now, last);
     bool ends = false;
-    const double residual = sqrt(k->work.host[RR]);
+    const double residual = sqrt(k->work.host[square(1 - now)]);
     expected = residual * (residual / before);
     before = residual;
     status = count_step(k, now, &ends);
-    if (!status && !ends && !early) status = precondition(k, now);
+    if (!status && !ends && !early) status = precondition(k, 1 - now, whole);
     if (status || ends) {
       cg_correct(k);
       return status;

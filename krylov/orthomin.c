@@ -18,8 +18,13 @@
  * Vectors read (r) and written (w) in an iteration with c = min(steps, m) directions kept, besides apply and product:
  *     q_i'w         c+1 r        q, |q|^2   c+1 r, 1 w     p          c+1 r, 1 w     twice for such a pair
  *     q'r           2 r          r, |r|^2   2 r, 1 w       x          2 r, 1 w
- * and one download of c + 5 scalars. Memory: 2 m + 2 vectors, m kept pairs and a new one; a finished pair is exchanged
- * with the oldest one. */
+ * and one download of c + 6 scalars. Memory: 2 m + 2 vectors, m kept pairs and a new one; a finished pair is exchanged
+ * with the oldest one.
+ *
+ * Over several ranks an iteration takes two reductions instead of four: q_i'w; then q'r, q'q and r'r of the residual
+ * before the step. From these, |r - alpha q|^2 = r'r - 2 alpha q'r + alpha^2 q'q, which loses its digits where the new
+ * |r| is far below the old one; it is then summed after all. A pair that is orthogonalised again takes one more: what
+ * little that subtracts follows from its q_i'q. */
 #include "krylov/basis.h"
 
 #include <float.h>
@@ -28,6 +33,7 @@
 /* Scalars in device memory, with m = restart; all up to w'w are downloaded. */
 enum {
   QR,
+  OLD, /* r'r before the step; only over several ranks */
   QQ,
   RR,
   ALPHA,
@@ -67,7 +73,8 @@ static struct ring orthomin_begin(const karst_krylov *k)
                                                                      : lossy};
 }
 
-/* Makes the image q orthogonal to those kept, and subtracts the same combination of directions from p. */
+/* Makes the image q orthogonal to those kept, and subtracts the same combination of directions from p. q'q is this
+ * rank's part. */
 static void orthogonalise(karst_krylov *k, const struct ring *ring)
 {
   const struct karst_backend *backend = k->context->backend;
@@ -79,22 +86,45 @@ static void orthogonalise(karst_krylov *k, const struct ring *ring)
     backend->multiply_elements(k->context, kept, ring->inverse, s + DOTS, ring->beta);
     backend->combine(k->context, k->n, kept, -1, ring->beta, P, NULL, ring->p[kept], NULL);
   }
-  karst_sums_combine(k->context, k->n, kept, -1, ring->beta, Q, NULL, ring->q[kept], s + QQ);
+  karst_sums_begin_combine(k->context, k->n, kept, ring->beta, Q, ring->q[kept], s + QQ);
+}
+
+/* The step length along the new pair, and the residual after that step, with the sums that decide on it. */
+static void advance(const karst_krylov *k, const double *q)
+{
+  const struct karst_backend *backend = k->context->backend;
+  const bool spread = karst_is_spread(k->context);
+  const double *const against[] = {q, k->work.r};
+  double *s = k->work.scalar;
+  karst_sums_begin_dots(k->context, k->n, spread ? 2 : 1, against, k->work.r, s + QR);
+  karst_ranks_complete(k->context, QQ + 1 - QR, s + QR);
+  backend->quotient(k->context, 1, s + QR, s + QQ, NULL, NULL, s + ALPHA);
+  karst_sums_begin_combine(k->context, k->n, 1, s + ALPHA, &q, k->work.r, s + RR);
+}
+
+/* Over several ranks: finds r'r after the step on the host, from the sums before it. */
+static karst_status find_square(karst_krylov *k)
+{
+  static const double digits = 1e-8; /* of r'r: the part below which less than half of them are left */
+  double *s = k->work.host;
+  const double alpha = s[QQ] > 0 ? s[QR] / s[QQ] : 0;
+  s[RR] = s[OLD] - 2 * alpha * s[QR] + alpha * alpha * s[QQ];
+  if (!(s[RR] < digits * s[OLD])) return KARST_SUCCESS;
+  karst_ranks_complete(k->context, 1, k->work.scalar + RR);
+  return karst_krylov_download(k, RR, 1);
 }
 
 /* Makes the new pair, and downloads the scalars of a step along it. */
 static karst_status make_direction(karst_krylov *k, const struct ring *ring)
 {
-  const struct karst_backend *backend = k->context->backend;
-  double *p = ring->p[ring->kept], *q = ring->q[ring->kept], *s = k->work.scalar;
+  double *p = ring->p[ring->kept], *q = ring->q[ring->kept];
   karst_status status = karst_krylov_precondition(k, k->work.r, p);
   if (!status) status = karst_krylov_multiply(k, p, q);
   if (status) return status;
   orthogonalise(k, ring);
-  karst_sums_dots(k->context, k->n, 1, (const double *const *)&q, k->work.r, s + QR);
-  backend->quotient(k->context, 1, s + QR, s + QQ, NULL, NULL, s + ALPHA);
-  karst_sums_combine(k->context, k->n, 1, -1, s + ALPHA, (const double *const *)&q, NULL, k->work.r, s + RR);
-  return karst_krylov_download(k, 0, DOTS + ring->kept + 1);
+  advance(k, q);
+  status = karst_krylov_download(k, 0, DOTS + ring->kept + 1);
+  return !status && karst_is_spread(k->context) ? find_square(k) : status;
 }
 
 /* Finds which vector is not finite. Orthogonalisation has spread a NaN over all of p, q and r, so they are computed
@@ -136,14 +166,28 @@ static void swap(double **a, double **b)
   *b = held;
 }
 
+/* Orthogonalises the new pair again. Returns q'q after that: over several ranks without another sum, as q'q before it
+ * minus sum beta_i q_i'q. */
+static const double *repeat(karst_krylov *k, const struct ring *ring)
+{
+  const double *const beta = ring->beta, *const less = k->work.scalar + QQ;
+  double *square = k->work.scalar + DOTS + ring->kept;
+  orthogonalise(k, ring);
+  if (!karst_is_spread(k->context)) return less;
+  karst_sums_begin_dots(k->context, ring->kept, 1, &beta, k->work.scalar + DOTS, k->work.scalar + QQ);
+  k->context->backend->combine(k->context, 1, 1, -1, k->work.one, &less, NULL, square, NULL);
+  return square;
+}
+
 /* Keeps the new direction; if m are kept, it replaces the oldest one. */
 static void keep(karst_krylov *k, struct ring *ring)
 {
   int made = ring->kept, at = ring->next;
-  if (made > 0 && sqrt(k->work.host[QQ]) <= ring->again * sqrt(k->work.host[DOTS + made])) orthogonalise(k, ring);
+  const double *square = k->work.scalar + QQ;
+  if (made > 0 && sqrt(k->work.host[QQ]) <= ring->again * sqrt(k->work.host[DOTS + made])) square = repeat(k, ring);
   swap(&ring->p[made], &ring->p[at]);
   swap(&ring->q[made], &ring->q[at]);
-  k->context->backend->quotient(k->context, 1, k->work.one, k->work.scalar + QQ, NULL, NULL, ring->inverse + at);
+  k->context->backend->quotient(k->context, 1, k->work.one, square, NULL, NULL, ring->inverse + at);
   if (ring->kept < ring->capacity) ring->kept++;
   ring->next = (at + 1) % ring->capacity;
 }

@@ -30,13 +30,20 @@ static inline void karst_sums_combine(karst_context *context, int64_t n, int cou
   if (norm2) karst_ranks_complete(context, 1, norm2);
 }
 
-/* Two functions for a driver that completes several sums together, by karst_ranks_complete: those of this rank alone.
+/* Three functions for a driver that completes several sums together, by karst_ranks_complete: those of this rank alone.
  *
  * result[i] = x[i] . y for i < count */
 static inline void karst_sums_begin_dots(karst_context *context, int64_t n, int count, const double *const *x,
                                          const double *y, double *result)
 {
   context->backend->dots(context, n, count, x, y, result);
+}
+
+/* y = y - sum_i coefficient[i] x[i] for i < count, and norm2 = y . y */
+static inline void karst_sums_begin_combine(karst_context *context, int64_t n, int count, const double *coefficient,
+                                            const double *const *x, double *y, double *norm2)
+{
+  context->backend->combine(context, n, count, -1, coefficient, x, NULL, y, norm2);
 }
 
 /* *step = a / b, or 0 if that is not finite, y = y - *step x, norm2 = y . y, and dot = with . y unless with is NULL. */
