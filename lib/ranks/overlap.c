@@ -55,6 +55,7 @@ int64_t karst_overlap_memory(const karst_overlap *overlap)
   const karst_matrix *matrix = overlap->matrix;
   const int64_t copies = matrix->context->backend->host_memory ? 1 : 2;
   int64_t indices = copies * ((int64_t)matrix->block_rows + 1 + matrix->blocks) + overlap->below + overlap->above;
+  if (overlap->tiling.tiles > 0) indices += (int64_t)overlap->tiling.tiles + overlap->tiling.colours + 2;
   int64_t bytes = karst_exchange_memory(overlap->rows) + karst_entries(matrix) * (int64_t)sizeof *matrix->value;
   for (int s = 0; s < 2; s++) {
     indices += (int64_t)overlap->own[s].count + overlap->received[s].count;
@@ -68,6 +69,7 @@ void karst_overlap_destroy(karst_overlap *overlap)
   if (!overlap) return;
   karst_context *context = overlap->A->context;
   karst_matrix_destroy(overlap->matrix);
+  karst_tiling_destroy(context, &overlap->tiling);
   karst_exchange_destroy(overlap->rows);
   for (int s = 0; s < 2; s++) {
     karst_exchange_destroy(overlap->blocks[s]);

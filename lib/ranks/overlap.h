@@ -7,6 +7,7 @@
 #ifndef KARST_LIB_RANKS_OVERLAP_H
 #define KARST_LIB_RANKS_OVERLAP_H
 
+#include "lib/backend/tiling.h"
 #include "lib/ranks/layers.h"
 
 /* The blocks of the matrix from one source, in the order of that source. */
@@ -18,6 +19,7 @@ typedef struct karst_overlap_blocks {
 typedef struct karst_overlap {
   const karst_matrix *A;                    /* distributed, with a halo; not owned */
   karst_matrix *matrix;                     /* A_l */
+  karst_tiling tiling;                      /* of A_l, if A has one */
   karst_index below, above;                 /* rows of lower and of higher ranks */
   karst_index *row;                         /* [below + above] their global numbers, ascending; host */
   karst_exchange *rows;                     /* of vectors */
@@ -30,6 +32,9 @@ typedef struct karst_overlap {
 karst_status karst_overlap_create(const karst_matrix *A, int layers, karst_overlap **overlap);
 void karst_overlap_destroy(karst_overlap *overlap);
 int64_t karst_overlap_memory(const karst_overlap *overlap);
+
+/* For create: makes the tiling. Local. */
+karst_status karst_overlap_make_tiles(karst_overlap *overlap);
 
 /* Takes the values of A. Collective among neighbours, also if it fails on one of them. */
 karst_status karst_overlap_update(karst_overlap *overlap);

@@ -331,6 +331,7 @@ static karst_status make_all(struct making *making, int layers)
   if (!status) status = karst_route_find(context, A->halo->first, foreign_rows(overlap), overlap->row, &making->route);
   if (!status) {
     status = make_matrix(making);
+    if (!status) status = karst_overlap_make_tiles(overlap);
     if (!status) status = place_blocks(overlap);
     if (!status) status = karst_exchange_create(context, &making->route, A->block_size, &overlap->rows);
     status = karst_ranks_agree(context, status);

@@ -95,10 +95,10 @@ static void test_update(karst_context *context)
  * numbers of an ordering too. */
 static void test_orderings(karst_context *context)
 {
-  static const char *const orderings[] = {"natural", "rcm", "colour"};
+  static const char *const orderings[] = {"natural", "rcm", "colour", "tiles"};
   struct task task = {.s = spread_of(context, matrix_from(context, "convdiff:8x7x6", 1), 4, false)};
   int natural = 0;
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 4; i++) {
     const char *const options[] = {"precond", "ras",  "overlap", "2",        "solver",     "gmres", "local.level",
                                    "1000",    "rtol", "1e-10",   "ordering", orderings[i], NULL};
     const int iterations = iterations_of(&task, 4, orderings[i], options);
@@ -106,6 +106,63 @@ static void test_orderings(karst_context *context)
     tap_ok(iterations > 1 && iterations == natural, "%s with complete factors: %d iterations, natural order %d",
            orderings[i], iterations, natural);
   }
+  spread_destroy(&task.s);
+}
+
+/* The tiles of the own rows are tiles of the local matrix too, so that its sweeps may go by tiles. Without tiles they
+ * refuse to. */
+static void sweep_tiles(struct team_rank *rank)
+{
+  const struct task *task = rank->user;
+  karst_matrix *A = NULL;
+  karst_solver *solver = spread_solver(rank, task->options);
+  team_need(rank, spread_matrix(rank, &task->s, &A), "the matrix");
+  const bool refused = task->iterations < 0;
+  const karst_status status = team_same(rank, karst_solver_setup(solver, A));
+  team_ok(rank, status == (refused ? KARST_ERROR_OPTION : KARST_SUCCESS), "set-up: %s",
+          karst_context_error(rank->context));
+  const char *used = tap_solver_text(solver, "local_trisolve_used");
+  if (!refused) team_ok(rank, strcmp(used, "tiles") == 0 || strcmp(used, "runs") == 0, "sweeps by %s", used);
+  karst_solver_destroy(solver);
+  karst_matrix_destroy(A);
+}
+
+static karst_status set_up_tiles(struct team_rank *rank)
+{
+  const struct task *task = rank->user;
+  karst_matrix *A = NULL;
+  const long fail_at = rank->memory.fail_at;
+  rank->memory.fail_at = 0;
+  karst_solver *solver = spread_solver(rank, task->options);
+  karst_status status = spread_matrix(rank, &task->s, &A);
+  rank->memory.fail_at = fail_at;
+  rank->memory.calls = 0;
+  if (!status) status = karst_solver_setup(solver, A);
+  karst_solver_destroy(solver);
+  karst_matrix_destroy(A);
+  return status;
+}
+
+static void test_tiles(karst_context *context)
+{
+  static const char *const orderings[] = {"natural", "tiles", "colour"};
+  struct task task = {.s = spread_of(context, matrix_from(context, "blackoil:8x8x6", 0), 3, false)};
+  for (int i = 0; i < 3; i++)
+    for (int layers = 1; layers <= 3; layers++) {
+      const char overlap[] = {(char)('0' + layers), '\0'};
+      const char *const options[] = {"precond",    "ras",       "overlap", overlap,          "ordering",
+                                     orderings[i], "tile-size", "20",      "local.trisolve", "tiles",
+                                     "rtol",       "1e-10",     NULL};
+      task.options = options;
+      task.iterations = i == 0 ? -1 : 0;
+      team_each_device(3, sweep_tiles, &task, orderings[i]);
+      if (i > 0) tap_ok(iterations_of(&task, 3, orderings[i], options) > 1, "a solve with %s", orderings[i]);
+    }
+  spread_destroy(&task.s);
+  task.s = spread_of(context, matrix_from(context, "poisson3d:4x4x6", 0), 3, false);
+  const char *const *const options = PAIRS("precond", "ras", "ordering", "tiles", "tile-size", "4");
+  task.options = options;
+  team_fail_allocations(3, set_up_tiles, &task, 1, "set-up with tiles");
   spread_destroy(&task.s);
 }
 
@@ -233,6 +290,7 @@ int main(void)
 {
   karst_context *context = tap_context();
   test_orderings(context);
+  test_tiles(context);
   test_update(context);
   test_layers(context, "poisson3d:12x10x8");
   test_layers(context, "blackoil:10x8x6");
