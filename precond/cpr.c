@@ -5,9 +5,9 @@
  *     z_p = M1^-1 W^T r,   z = E z_p + M2^-1 (r - A E z_p),   M1 ~ A_p = W^T A E
  *
  * With wells beside the matrix, A - C^T D^-1 B takes the place of A in r - A E z_p, and the pressure system may have a
- * row for each well (cpr_wells.h). E has the pressure of each cell among its b unknowns, and W^T combines the b
- * equations of each cell to one whose couplings are mainly those of pressures. A is in blocks of b; r and z have b
- * elements a cell, z_p has one. */
+ * row for each well (cpr_wells.h). Where ranks share A, they share A_p too (cpr_pressure.h). E has the pressure of each
+ * cell among its b unknowns, and W^T combines the b equations of each cell to one whose couplings are mainly those of
+ * pressures. A is in blocks of b; r and z have b elements a cell, z_p has one. */
 #include "precond/amg/amg.h"
 #include "precond/cpr_pressure.h"
 #include "precond/cpr_wells.h"
@@ -240,8 +240,8 @@ const struct karst_precond_ops karst_precond_cpr = {
     .help = "constrained pressure residual: multigrid for the pressures, and a second stage for all unknowns",
     .details =
         "For systems of flow in porous media at the time steps of simulators, where ILU alone takes hundreds of "
-        "iterations. first is the pressure solve, on a matrix of one unknown a cell, and second the other stage. It "
-        "is not symmetric, so cg refuses it.",
+        "iterations. first is the pressure solve, on a matrix of one unknown a cell, and second the other stage. "
+        "Where ranks share the matrix, the pressures are those of all. It is not symmetric, so cg refuses it.",
     .needs_diagonal = true,
     .sums_equations = true,
     .unsymmetric = true,

@@ -42,9 +42,9 @@ karst_status karst_cpr_pressure_prepare(const karst_precond *p, karst_cpr_pressu
 void karst_cpr_pressure_destroy(const karst_precond *p, karst_cpr_pressure *pressure);
 int64_t karst_cpr_pressure_memory(const karst_cpr_pressure *pressure);
 
-/* Finds the unknown with the strongest couplings in both directions, as an elliptic equation has them, unless that is
- * done. Then make makes A_p for the values of A. Both set the outcome of p. Where ranks share A they are collective, and
- * the ranks agree on how they end. */
+/* choose finds the unknown with the strongest couplings in both directions, as an elliptic equation has them, unless it
+ * is found already; then make makes A_p for the values of A. Both set the outcome of p. Where ranks share A they are
+ * collective, and the ranks agree on how they end. */
 karst_status karst_cpr_pressure_choose(karst_precond *p, const karst_cpr_choices *choices,
                                        karst_cpr_pressure *pressure);
 karst_status karst_cpr_pressure_make(karst_precond *p, const karst_cpr_choices *choices, karst_cpr_pressure *pressure);

@@ -21,23 +21,23 @@ typedef struct karst_cpr_plan {
 static inline karst_cpr_plan *karst_cpr_plan_of(const karst_cpr *cpr) { return cpr->plan; }
 
 /* What a thread, or all, have found in rows of A_p. */
-typedef struct karst_cpr_found {
+typedef struct karst_cpr_projected {
   double largest;  /* entry of a column p */
   karst_index bad; /* the first row that is not finite, or rows */
   int64_t empty;
-} karst_cpr_found;
+} karst_cpr_projected;
 
 /* Adds what was found in other rows. */
-static inline void karst_cpr_join_found(karst_cpr_found *all, const karst_cpr_found *found)
+static inline void karst_cpr_join_found(karst_cpr_projected *all, const karst_cpr_projected *found)
 {
   if (found->largest > all->largest) all->largest = found->largest;
   if (found->bad < all->bad) all->bad = found->bad;
   all->empty += found->empty;
 }
 
-/* In ghosts.c: makes the couplings of A_p with ghosts, their columns in float, and the sums of |a_ij| by rows so far. And
- * rounds the columns again, multiplied by a power of two. */
-karst_cpr_found karst_cpr_project_ghosts_cpu(karst_context *context, const karst_cpr *cpr, karst_matrix *pressure);
+/* In ghosts.c: make the couplings of A_p with ghosts, their columns in float, and the sums of |a_ij| by rows so far; and
+ * round the columns again, multiplied by a power of two. */
+karst_cpr_projected karst_cpr_project_ghosts_cpu(karst_context *context, const karst_cpr *cpr, karst_matrix *pressure);
 void karst_cpr_round_ghosts_cpu(const karst_cpr *cpr, int exponent);
 
 /* The entries of the table, in plan.c, weigh.c, pressure.c, couple.c, apply.c and ghosts.c. */

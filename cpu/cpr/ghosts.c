@@ -38,7 +38,7 @@ void karst_cpr_sum_scales_cpu(karst_context *context, const karst_cpr *cpr, cons
 }
 
 /* Makes row k of the boundary. */
-static void project_row(const karst_cpr *cpr, karst_index k, double *pressure, karst_cpr_found *found)
+static void project_row(const karst_cpr *cpr, karst_index k, double *pressure, karst_cpr_projected *found)
 {
   const karst_halo *halo = cpr->columns->halo;
   const int b = cpr->block_size;
@@ -58,15 +58,15 @@ static void project_row(const karst_cpr *cpr, karst_index k, double *pressure, k
   }
 }
 
-karst_cpr_found karst_cpr_project_ghosts_cpu(karst_context *context, const karst_cpr *cpr, karst_matrix *pressure)
+karst_cpr_projected karst_cpr_project_ghosts_cpu(karst_context *context, const karst_cpr *cpr, karst_matrix *pressure)
 {
   const karst_halo *halo = cpr->columns->halo;
-  karst_cpr_found all = {0, cpr->rows, 0};
+  karst_cpr_projected all = {0, cpr->rows, 0};
   karst_fill_cpu(context, cpr->rows, 0, cpr->residual);
   karst_piece piece = karst_begin(context, KARST_KIND_FACTOR, karst_block_offset(cpr->block_size, halo->blocks));
 #pragma omp parallel num_threads(piece.threads)
   {
-    karst_cpr_found mine = {0, cpr->rows, 0};
+    karst_cpr_projected mine = {0, cpr->rows, 0};
 #pragma omp for schedule(static)
     for (karst_index k = 0; k < halo->rows; k++) project_row(cpr, k, pressure->halo->value, &mine);
 #pragma omp critical(karst_cpr_project_ghosts)

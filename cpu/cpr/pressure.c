@@ -5,7 +5,7 @@
 /* Makes rows of A_p and of the columns in float, and the sums of |a_ij| by rows in residual, which begin with those of
  * ghosts. */
 KARST_INLINE void project_rows(int b, const karst_matrix *A, const karst_cpr *cpr, karst_index first, karst_index last,
-                               double *restrict pressure, karst_cpr_found *found)
+                               double *restrict pressure, karst_cpr_projected *found)
 {
   const karst_cpr_plan *plan = karst_cpr_plan_of(cpr);
   float *restrict column = cpr->column;
@@ -31,11 +31,11 @@ KARST_INLINE void project_rows(int b, const karst_matrix *A, const karst_cpr *cp
 }
 
 typedef void project_function(const karst_matrix *A, const karst_cpr *cpr, karst_index first, karst_index last,
-                              double *pressure, karst_cpr_found *found);
+                              double *pressure, karst_cpr_projected *found);
 
 #define INSTANCE(SUFFIX, B)                                                                                            \
   KARST_KERNEL static void cpr_project_##SUFFIX(const karst_matrix *A, const karst_cpr *cpr, karst_index first,        \
-                                                karst_index last, double *pressure, karst_cpr_found *found)            \
+                                                karst_index last, double *pressure, karst_cpr_projected *found)        \
   {                                                                                                                    \
     project_rows(B, A, cpr, first, last, pressure, found);                                                             \
   }
@@ -45,20 +45,20 @@ INSTANCE(any, A->block_size)
 #undef INSTANCE_OF
 #undef INSTANCE
 
-static karst_cpr_found project(karst_context *context, const karst_matrix *A, const karst_cpr *cpr,
-                               karst_matrix *pressure)
+static karst_cpr_projected project(karst_context *context, const karst_matrix *A, const karst_cpr *cpr,
+                                   karst_matrix *pressure)
 {
 #define ENTRY(B) [B] = cpr_project_##B,
   static project_function *const instance[] = {cpr_project_any, KARST_BLOCK_SIZES(ENTRY)};
 #undef ENTRY
   project_function *rows = instance[A->block_size <= KARST_BLOCK_SIZE_LARGEST_INSTANCE ? A->block_size : 0];
-  karst_cpr_found all = {0, A->block_rows, 0};
+  karst_cpr_projected all = {0, A->block_rows, 0};
   if (cpr->columns) all = karst_cpr_project_ghosts_cpu(context, cpr, pressure);
   karst_piece piece = karst_begin(context, KARST_KIND_FACTOR, karst_entries(A));
 #pragma omp parallel num_threads(piece.threads)
   {
     const karst_part part = karst_part_rows(&piece, A->block_rows, A->row_start);
-    karst_cpr_found mine = {0, A->block_rows, 0};
+    karst_cpr_projected mine = {0, A->block_rows, 0};
     rows(A, cpr, part.first, part.last, pressure->value, &mine);
     karst_part_end(&piece, &part);
 #pragma omp critical(karst_cpr_project)
@@ -138,7 +138,7 @@ void karst_cpr_scale_cpu(karst_context *context, karst_cpr *cpr, const double *s
 karst_status karst_cpr_pressure_cpu(karst_context *context, const karst_matrix *A, karst_cpr *cpr,
                                     karst_matrix *pressure, karst_cpr_outcome *outcome)
 {
-  const karst_cpr_found found = project(context, A, cpr, pressure);
+  const karst_cpr_projected found = project(context, A, cpr, pressure);
   outcome->empty = found.empty;
   if (found.bad < A->block_rows) {
     outcome->reason = KARST_NOT_FINITE;

@@ -35,8 +35,8 @@ static inline karst_cpr_cuda *karst_cpr_cuda_of(const karst_cpr *cpr)
   return static_cast<karst_cpr_cuda *>(cpr->plan);
 }
 
-/* In ghosts.cu: make the couplings of A_p with ghosts, their columns in float, and the sums of |a_ij| by rows so far; and
- * round the columns again if their unit is not 1. */
+/* In ghosts.cu: make the couplings of A_p with ghosts, their columns in float, and the sums of |a_ij| by rows so far;
+ * round the columns again if their unit is not 1; and multiply the couplings by s. */
 void karst_cpr_project_ghosts_cuda(karst_context *context, const karst_cpr *cpr, karst_matrix *pressure);
 void karst_cpr_round_ghosts_cuda(karst_context *context, const karst_cpr *cpr);
 void karst_cpr_scale_ghosts_cuda(karst_context *context, const karst_halo *halo, const double *s);

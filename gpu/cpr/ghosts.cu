@@ -1,6 +1,6 @@
 /* ghosts.cu - what CPR does on the GPU with the columns of ghosts, where ranks share the matrix: its part of sums over
- * their columns, the couplings of A_p with them, and s = s - G E z_g. These are few beside the own columns, so each kernel
- * has a thread for an element, a row or a column. */
+ * their columns, the couplings of A_p with them, and s = s - G E z_g. These are few beside the own columns, so each
+ * kernel has a thread for an element, a row or a column. */
 #include "gpu/cpr/cpr_cuda.h"
 
 namespace

@@ -2,8 +2,8 @@
  * it makes the pressure matrix A_p = W^T A E, where E has the pressure of each cell and W combines the b equations of
  * each cell with the cell's weights w_i. Every backend has an instance; the CPU's is the reference.
  *
- * If ranks share the matrix, [A G] stands for A here: A_p has a halo of its own. Kernels then also make what other ranks
- * need for their columns, and take what these have sent; the caller exchanges it. */
+ * If ranks share the matrix, [A G] stands for A here: A_p has a halo of its own. Kernels then also make what other
+ * ranks need for their columns, and take what these have sent; the caller exchanges it. */
 #ifndef KARST_LIB_BACKEND_CPR_KERNELS_H
 #define KARST_LIB_BACKEND_CPR_KERNELS_H
 

@@ -3,8 +3,8 @@
 
 static const char *const what = "the columns of all ranks";
 
-/* Sorts the numbers from 0 to count - 1 by their keys, equal ones ascending: those of key i begin at start[i] in sorted,
- * for i <= keys. All in host memory. */
+/* Sorts the numbers from 0 to count - 1 by their keys, equal ones ascending: those of key i begin at start[i] in
+ * sorted, for i <= keys. All in host memory. */
 static void sort_numbers(karst_index keys, karst_index count, const karst_index *key, karst_index *start,
                          karst_index *sorted)
 {

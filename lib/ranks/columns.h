@@ -1,7 +1,7 @@
 /* columns.h - the block columns of a distributed matrix across its ranks. A sum over a column has a part on each rank
  * with a block in it: the owner of the column, which has its blocks in A, and others, which have theirs in G. Each of
- * those sums its part and sends it to the owner, by the reversed exchange of the halo, which adds the parts in the order
- * of the ranks. */
+ * those sums its part and sends it to the owner, by the reversed exchange of the halo. The owner adds the parts in the
+ * order of the ranks. */
 #ifndef KARST_LIB_RANKS_COLUMNS_H
 #define KARST_LIB_RANKS_COLUMNS_H
 
