@@ -3,6 +3,8 @@
 
 #include "lib/matrix/residual.h"
 
+#include <string.h>
+
 enum { AUTO = 0, BALANCE = 20, UNKNOWNS = 16 /* that cpr-pressure has numbers for */ };
 
 /* A wrong pressure unknown costs iterations silently. On ten systems of simulators the right one had couplings of 0.6
@@ -70,11 +72,10 @@ static karst_status agree(karst_precond *p, karst_status status)
   return karst_precond_halo(p) ? karst_precond_agree(p, status) : status;
 }
 
-/* Makes numbers sums over the ranks that share the matrix. */
-static karst_status add(const karst_precond *p, int count, double *numbers)
+/* The same, which makes numbers sums over these ranks. */
+static karst_status add(const karst_precond *p, karst_status status, int count, double *numbers)
 {
-  if (!karst_precond_halo(p)) return KARST_SUCCESS;
-  return karst_ranks_agree(p->context, karst_ranks_add(p->context, count, numbers));
+  return karst_precond_halo(p) ? karst_ranks_agree_and_add(p->context, status, count, numbers) : status;
 }
 
 /* The cells of all ranks. */
@@ -138,7 +139,7 @@ karst_status karst_cpr_pressure_choose(karst_precond *p, const karst_cpr_choices
   for (int i = 0; i < unknowns && !status && p->reason == KARST_SOUND; i++)
     status = couple(p, pressure, i, &coupling[i]);
   status = agree(p, status);
-  if (!status && p->reason == KARST_SOUND) status = add(p, UNKNOWNS, coupling);
+  if (!status && p->reason == KARST_SOUND) status = add(p, status, UNKNOWNS, coupling);
   if (status || p->reason != KARST_SOUND) return status;
   int best = 0;
   for (int i = 0; i < unknowns; i++) coupling[i] /= cells > 0 ? cells : 1;
@@ -190,25 +191,26 @@ static karst_status compare_plans(const karst_precond *p, karst_status status, c
 {
   karst_context *context = p->context;
   const struct plan own = {weighting->weights, choices->weights == AUTO, choices->balance, pressure->cpr.pressure};
+  struct plan first, other;
   if (!karst_precond_halo(p)) return status;
-  struct plan *const all = (void *)context->ranks->words;
-  status = karst_ranks_agree(context, status);
-  if (!status) status = karst_ranks_gather(context, &own, sizeof own, all);
+  status = karst_ranks_agree_and_tell(context, status, &own, sizeof own);
+  if (!status) memcpy(&first, context->ranks->words[0].sentence, sizeof first);
   for (int r = 1; r < karst_context_ranks(context) && !status; r++) {
-    if (all[r].weights != all[0].weights || all[r].automatic != all[0].automatic)
+    memcpy(&other, context->ranks->words[r].sentence, sizeof other);
+    if (other.weights != first.weights || other.automatic != first.automatic)
       status = karst_fail(context, KARST_ERROR_ARGUMENT,
                           "cpr takes %s weights on rank %d and %s weights on rank 0: give all ranks the same option "
                           "cpr-weights, and storage blocks or weights to all cells or none",
-                          karst_cpr_weights_name(1 + (size_t)all[r].weights), r,
-                          karst_cpr_weights_name(1 + (size_t)all[0].weights));
-    else if (all[r].balance != all[0].balance)
-      status = karst_fail(context, KARST_ERROR_OPTION, "cpr-balance is %d on rank %d and %d on rank 0", all[r].balance,
-                          r, all[0].balance);
-    else if (all[r].pressure != all[0].pressure)
-      status = karst_fail(context, KARST_ERROR_OPTION, "cpr-pressure is %d on rank %d and %d on rank 0",
-                          all[r].pressure, r, all[0].pressure);
+                          karst_cpr_weights_name(1 + (size_t)other.weights), r,
+                          karst_cpr_weights_name(1 + (size_t)first.weights));
+    else if (other.balance != first.balance)
+      status = karst_fail(context, KARST_ERROR_OPTION, "cpr-balance is %d on rank %d and %d on rank 0", other.balance,
+                          r, first.balance);
+    else if (other.pressure != first.pressure)
+      status = karst_fail(context, KARST_ERROR_OPTION, "cpr-pressure is %d on rank %d and %d on rank 0", other.pressure,
+                          r, first.pressure);
   }
-  return karst_ranks_agree(context, status);
+  return status;
 }
 
 /* Adds up what the ranks have found with their weights. A block that is not finite may be due to an entry of A on
@@ -222,12 +224,12 @@ static karst_status join_outcomes(karst_precond *p, karst_status status, karst_c
     p->block_row = -1;
   }
   status = agree(p, status);
-  if (!status && p->reason == KARST_SOUND) status = add(p, 3, count);
+  if (!status && p->reason == KARST_SOUND) status = add(p, status, 3, count);
   if (status || p->reason != KARST_SOUND) return status;
   outcome->guarded = (int64_t)count[0];
   outcome->singular = (int64_t)count[1];
   if (count[2] == 0) return status;
-  status = karst_matrix_find_not_finite(p->A, &row);
+  status = karst_ranks_agree(p->context, karst_matrix_find_not_finite(p->A, &row));
   if (status || row < 0) return status;
   p->reason = KARST_NOT_FINITE;
   p->block_row = row;
@@ -284,8 +286,8 @@ static karst_status fill(karst_precond *p, int sweeps, karst_cpr_pressure *press
   status = agree(p, status);
   if (status || p->reason != KARST_SOUND) return status;
   double empty = (double)outcome->empty;
-  if (sweeps > 0) status = agree(p, balance(p, sweeps, pressure));
-  if (!status) status = add(p, 1, &empty);
+  if (sweeps > 0) status = balance(p, sweeps, pressure);
+  status = add(p, status, 1, &empty);
   outcome->empty = (int64_t)empty;
   return status;
 }

@@ -115,17 +115,6 @@ karst_status karst_ranks_gather(karst_context *context, const void *own, size_t 
                               " of the transport");
 }
 
-karst_status karst_ranks_add(karst_context *context, int count, double *numbers)
-{
-  const struct karst_ranks *ranks = context->ranks;
-  const karst_status status = karst_ranks_gather(context, numbers, (size_t)count * sizeof *numbers, ranks->all);
-  for (int i = 0; i < count && !status; i++) {
-    numbers[i] = 0;
-    for (int r = 0; r < ranks->transport.ranks; r++) numbers[i] += ranks->all[(int64_t)r * count + i];
-  }
-  return status;
-}
-
 /* What this rank says of a call that has ended with status here. */
 static karst_ranks_word word_of(karst_context *context, karst_status status)
 {
@@ -168,6 +157,18 @@ karst_status karst_ranks_agree_and_tell(karst_context *context, karst_status sta
     karst_fail(context, (karst_status)word->status, "rank %d: %s", r, word->sentence);
   ranks->agreed_sentence = karst_failures(context);
   return (karst_status)word->status;
+}
+
+karst_status karst_ranks_agree_and_add(karst_context *context, karst_status status, int count, double *numbers)
+{
+  const size_t bytes = (size_t)count * sizeof *numbers;
+  double other[KARST_RANKS_NUMBERS];
+  status = karst_ranks_agree_and_tell(context, status, numbers, bytes);
+  for (int r = 0; r < karst_context_ranks(context) && context->ranks && !status; r++) {
+    memcpy(other, context->ranks->words[r].sentence, bytes);
+    for (int i = 0; i < count; i++) numbers[i] = r == 0 ? other[i] : numbers[i] + other[i];
+  }
+  return status;
 }
 
 karst_status karst_ranks_enter(karst_context *context, karst_status status)

@@ -17,6 +17,8 @@ typedef struct karst_ranks_word {
   char sentence[1020]; /* of a failure; else what karst_ranks_agree_and_tell was given */
 } karst_ranks_word;
 
+enum { KARST_RANKS_NUMBERS = 127 }; /* that fit into a sentence */
+
 struct karst_ranks {
   karst_transport transport;
   karst_ranks_word *words;  /* [ranks] */
@@ -42,6 +44,9 @@ karst_status karst_ranks_agree(karst_context *context, karst_status status);
 /* The same for ranks that have something to tell each other if all pass: told, of at most the bytes of a sentence. That of
  * rank r is in words[r].sentence until the next agreement. */
 karst_status karst_ranks_agree_and_tell(karst_context *context, karst_status status, const void *told, size_t bytes);
+/* The same, which makes count numbers in host memory, at most KARST_RANKS_NUMBERS, sums over all ranks, added in their
+ * order. */
+karst_status karst_ranks_agree_and_add(karst_context *context, karst_status status, int count, double *numbers);
 karst_status karst_ranks_enter(karst_context *context, karst_status status);
 
 /* all[r] = own of rank r, bytes each, in host memory. Collective. */
@@ -50,9 +55,6 @@ karst_status karst_ranks_gather(karst_context *context, const void *own, size_t 
 karst_status karst_ranks_all(karst_context *context, bool *yes);
 /* *number: the largest on any rank. Collective. */
 karst_status karst_ranks_largest(karst_context *context, int64_t *number);
-
-/* Makes count numbers in host memory, at most KARST_SUMS_MOST, sums over all ranks, added in their order. Collective. */
-karst_status karst_ranks_add(karst_context *context, int count, double *numbers);
 
 /* Makes count scalars in device memory, which are sums over this rank's part, sums over all ranks, in the order of the
  * stream. Each rank adds the parts in the order of the ranks, so that the bits are the same on all and in every run.

@@ -124,7 +124,7 @@ int main(void)
                                "ordering",    i < 2 ? "natural" : "rcm",
                                "cpr-balance", i == 3 ? "5" : "0",
                                NULL};
-    run(context, "blackoil:6x5x4", 0, 2 + i % 3, true, cpr);
+    run(context, "blackoil:6x5x4", 0, 2 + i % 3, i % 2 == 1, cpr);
   }
   for (int i = 0; i < 2; i++) {
     const char *const scale = i ? "diagonal" : "block";
