@@ -179,6 +179,7 @@ static double *random_numbers(int64_t count)
 
 static struct task task_of(karst_context *context, karst_matrix *A, int ranks, bool random)
 {
+  /* With 40 seeds other orders of sums made differences of 1e-13 at most. */
   struct task task = {.s = spread_of(context, A, ranks, random), .tolerance = 1e-10};
   const int64_t entries = karst_matrix_blocks(A) * task.s.b * task.s.b;
   for (int v = 0; v < VALUES; v++) {

@@ -111,6 +111,19 @@ static void test_bad_entries(karst_context *context)
   }
 }
 
+/* Inside ras cpr works on one rank alone, and another rank must not wait for it. */
+static void test_alone(karst_context *context)
+{
+  for (karst_index row = 0; row < 60; row += 20) {
+    const char *const *const options =
+        PAIRS("precond", "ras", "overlap", "0", "local", "cpr", "local.second", "jacobi");
+    karst_matrix *A = matrix_from(context, "blackoil:5x4x3", 0);
+    double *good = values_on_host(A);
+    set_entry(A, row, row, 0, NAN);
+    run_bad_entry(context, A, good, options, "a NaN that one rank alone meets");
+  }
+}
+
 /* Diagonal blocks that are singular, of the pressure matrix or in the second stage. */
 static void test_singular(karst_context *context)
 {
@@ -246,6 +259,7 @@ int main(void)
   karst_context *context = tap_context();
   test_bad_entries(context);
   test_singular(context);
+  test_alone(context);
   struct task task = {.s = spread_of(context, matrix_from(context, "blackoil:4x3x3", 0), 3, false)};
   team_run(3, "cpu", differ, &task, "ranks that differ");
   task.options = PAIRS("precond", "cpr", "first", "jacobi", "second", "jacobi", "cpr-balance", "3");

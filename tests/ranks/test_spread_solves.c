@@ -115,6 +115,8 @@ int main(void)
       PAIRS("solver", "gmres", "precond", "dilu", "orthogonalise", "twice", "restart", "12", "rtol", "1e-10"));
   run(context, "poisson3d:8x7x6", 0, 2, false, PAIRS("solver", "cg", "precond", "amg", "rtol", "1e-10"));
   run(context, "blackoil:6x5x4", 0, 2, false, PAIRS("solver", "bicgstab", "precond", "cpr", "rtol", "1e-10"));
+  run(context, "blackoil:6x5x4", 0, 3, false,
+      PAIRS("solver", "bicgstab", "precond", "ras", "overlap", "0", "local", "cpr", "rtol", "1e-10"));
   for (int i = 0; i < 4; i++) {
     const char *const cpr[] = {"solver",      i % 2 ? "gmres" : "bicgstab",
                                "precond",     "cpr",
