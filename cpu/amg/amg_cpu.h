@@ -62,7 +62,7 @@ karst_index karst_amg_truncate_cpu(karst_index most, double limit, karst_index c
                                    double *weight);
 
 /* The entries of the table, in the files of their names; begin, load and what releases memory in level.c, square
- * and append in ghosts.c, compose and aggregate in match.c, plan_product and multiply in product.c, finish, weigh and apply in cycle.c. */
+ * to add in ghosts.c, compose and aggregate in match.c, plan_product and multiply in product.c, finish, weigh and apply in cycle.c. */
 extern const struct karst_amg_kernels karst_amg_kernels_cpu;
 karst_status karst_amg_begin_cpu(karst_context *context, const karst_matrix *A, karst_amg *amg);
 void karst_amg_destroy_cpu(karst_context *context, karst_amg *amg);
@@ -70,10 +70,19 @@ karst_status karst_amg_load_cpu(karst_context *context, const karst_matrix *A, k
                                 karst_amg_outcome *outcome);
 karst_status karst_amg_square_cpu(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
                                   karst_amg_matrix *square);
-karst_status karst_amg_append_cpu(karst_context *context, const karst_amg *amg, const karst_amg_matrix *rows,
-                                  karst_index columns, karst_amg_matrix *P);
+karst_status karst_amg_fetch_cpu(karst_context *context, const karst_amg *amg, const karst_amg_matrix *matrix,
+                                 karst_index count, const karst_index *row, karst_amg_matrix *host);
+karst_status karst_amg_stack_cpu(karst_context *context, const karst_amg *amg, const karst_amg_matrix *top,
+                                 const karst_amg_matrix *below, karst_index columns, karst_amg_matrix *all);
+karst_status karst_amg_renumber_cpu(karst_context *context, karst_index own, karst_index count,
+                                    const karst_index *place, karst_amg_matrix *matrix);
+void karst_amg_widen_cpu(karst_context *context, const karst_amg *amg, int64_t count, const void *from, double *to);
+void karst_amg_narrow_cpu(karst_context *context, const karst_amg *amg, int64_t count, const double *from, void *to);
+void karst_amg_add_cpu(karst_context *context, karst_index count, const karst_index *index, const double *x, double *y);
 karst_status karst_amg_split_cpu(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
                                  const karst_amg_rule *rule, karst_amg_splitting *splitting);
+void karst_amg_rescue_cpu(karst_context *context, const karst_amg_matrix *A, karst_index rows, const karst_index *ghost,
+                          karst_amg_splitting *splitting);
 karst_status karst_amg_interpolate_cpu(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
                                        const karst_amg_rule *rule, const karst_amg_splitting *splitting,
                                        karst_amg_matrix *P);

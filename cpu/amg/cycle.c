@@ -154,7 +154,7 @@ static void run_step(karst_context *context, const karst_amg *amg, const karst_a
                                           [KARST_AMG_RESIDUAL] = {karst_amg_residual_double, karst_amg_residual_float},
                                           [KARST_AMG_RESTRICT] = {karst_amg_restrict_double, karst_amg_restrict_float},
                                           [KARST_AMG_PROLONG] = {karst_amg_prolong_double, karst_amg_prolong_float}};
-  if (step->action == KARST_AMG_EXCHANGE || step->action == KARST_AMG_GATHER) {
+  if (step->action >= KARST_AMG_EXCHANGE && step->action <= KARST_AMG_GATHER) {
     amg->call(amg->user, step);
     return;
   }

@@ -96,6 +96,8 @@ void karst_amg_destroy_cpu(karst_context *context, karst_amg *amg)
     if (amg->shared) level->AP.C.value = NULL;
     karst_amg_release_product_cpu(context, &level->AP);
     karst_amg_release_product_cpu(context, &level->RAP);
+    karst_amg_release_product_cpu(context, &level->part);
+    karst_amg_release_matrix_cpu(context, &level->S);
     *level = (karst_amg_level){0};
   }
   context->backend->release(context, amg->shared);

@@ -13,6 +13,7 @@ enum { COARSE = 0, FINE = -1, UNDECIDED = -2 };
 typedef struct karst_amg_rounds {
   const karst_amg_matrix *A;
   const unsigned char *strong;
+  const karst_index *number; /* of karst_amg_rule */
   karst_index *place;
   karst_index *list;   /* [rows] the undecided rows of each thread, from its first row on */
   uint64_t *measure;   /* [rows] */
@@ -52,7 +53,7 @@ static karst_index list_rows(karst_amg_rounds *r, const karst_part *part)
     const bool is_long = r->A->row_start[i + 1] - r->A->row_start[i] > KARST_AMG_LONG;
     if (r->measure[i] == 0) r->place[i] = FINE;
     if (r->place[i] == UNDECIDED) r->list[part->first + count++] = i;
-    r->measure[i] = karst_amg_measure(i, (uint32_t)r->measure[i], is_long);
+    r->measure[i] = karst_amg_measure(r->number ? r->number[i] : i, (uint32_t)r->measure[i], is_long);
   }
   return count;
 }
@@ -136,7 +137,7 @@ karst_status karst_amg_split_cpu(karst_context *context, const karst_amg *amg, c
                                  const karst_amg_rule *rule, karst_amg_splitting *splitting)
 {
   static const char what[] = "the splitting of a multigrid level";
-  karst_amg_rounds r = {.A = A};
+  karst_amg_rounds r = {.A = A, .number = rule->number};
   karst_status status = karst_amg_take_cpu(context, &splitting->place, A->rows, sizeof *splitting->place, what);
   if (!status) status = karst_amg_take_cpu(context, &splitting->strong, A->entries, 1, what);
   if (!status) status = karst_allocate_zero(context, &r.measure, A->rows, sizeof *r.measure, what);

@@ -164,10 +164,20 @@ karst_status karst_amg_load_cuda(karst_context *context, const karst_matrix *A, 
                                  karst_amg_outcome *outcome);
 karst_status karst_amg_square_cuda(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
                                    karst_amg_matrix *square);
-karst_status karst_amg_append_cuda(karst_context *context, const karst_amg *amg, const karst_amg_matrix *rows,
-                                   karst_index columns, karst_amg_matrix *P);
+karst_status karst_amg_fetch_cuda(karst_context *context, const karst_amg *amg, const karst_amg_matrix *matrix,
+                                  karst_index count, const karst_index *row, karst_amg_matrix *host);
+karst_status karst_amg_stack_cuda(karst_context *context, const karst_amg *amg, const karst_amg_matrix *top,
+                                  const karst_amg_matrix *below, karst_index columns, karst_amg_matrix *all);
+karst_status karst_amg_renumber_cuda(karst_context *context, karst_index own, karst_index count,
+                                     const karst_index *place, karst_amg_matrix *matrix);
+void karst_amg_widen_cuda(karst_context *context, const karst_amg *amg, int64_t count, const void *from, double *to);
+void karst_amg_narrow_cuda(karst_context *context, const karst_amg *amg, int64_t count, const double *from, void *to);
+void karst_amg_add_cuda(karst_context *context, karst_index count, const karst_index *index, const double *x,
+                        double *y);
 karst_status karst_amg_split_cuda(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
                                   const karst_amg_rule *rule, karst_amg_splitting *splitting);
+void karst_amg_rescue_cuda(karst_context *context, const karst_amg_matrix *A, karst_index rows,
+                           const karst_index *ghost, karst_amg_splitting *splitting);
 karst_status karst_amg_interpolate_cuda(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
                                         const karst_amg_rule *rule, const karst_amg_splitting *splitting,
                                         karst_amg_matrix *P);

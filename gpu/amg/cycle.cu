@@ -158,6 +158,7 @@ karst_amg_use use_of(const karst_amg_step *step)
   case KARST_AMG_LINES:
     return KARST_AMG_USE_LINES;
   case KARST_AMG_EXCHANGE:
+  case KARST_AMG_RETURN:
   case KARST_AMG_GATHER:
     return KARST_AMG_USE_CALL;
   default:

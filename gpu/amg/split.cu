@@ -20,13 +20,14 @@ const char *const what = "the splitting of a level";
 struct task {
   karst_index rows;
   const karst_index *start, *column;
-  unsigned char *strong;    /* [entries] */
-  unsigned char *state;     /* [rows] at first whether it has a strong coupling */
-  unsigned *dependents;     /* [rows] rows that depend strongly on this one */
-  uint64_t *measure;        /* [rows] */
-  int *beaten;              /* [rows] the last round in which it was */
-  unsigned long long *left; /* [ROUNDS + 1] undecided rows before and after each round of a batch */
-  karst_index *list;        /* [2 rows] those before an even round, and before an odd one, in any order */
+  const karst_index *number; /* of karst_amg_rule */
+  unsigned char *strong;     /* [entries] */
+  unsigned char *state;      /* [rows] at first whether it has a strong coupling */
+  unsigned *dependents;      /* [rows] rows that depend strongly on this one */
+  uint64_t *measure;         /* [rows] */
+  int *beaten;               /* [rows] the last round in which it was */
+  unsigned long long *left;  /* [ROUNDS + 1] undecided rows before and after each round of a batch */
+  karst_index *list;         /* [2 rows] those before an even round, and before an odd one, in any order */
 };
 
 /* The undecided rows before a round. */
@@ -56,7 +57,8 @@ __global__ void open_rows(task t)
     const unsigned dependents = t.dependents[i];
     undecided = t.state[i] && dependents > 0;
     t.state[i] = undecided ? UNDECIDED : FINE;
-    t.measure[i] = karst_amg_measure((karst_index)i, dependents, t.start[i + 1] - t.start[i] > KARST_AMG_LONG);
+    t.measure[i] = karst_amg_measure(t.number ? t.number[i] : (karst_index)i, dependents,
+                                     t.start[i + 1] - t.start[i] > KARST_AMG_LONG);
   }
   append(t, 0, undecided, (karst_index)i);
 }
@@ -168,7 +170,7 @@ karst_status karst_amg_split_cuda(karst_context *context, const karst_amg *amg, 
 {
   const int64_t rows = A->rows;
   cudaStream_t stream = karst_cuda_of(context)->stream;
-  task t = {A->rows, A->row_start, A->column};
+  task t = {A->rows, A->row_start, A->column, rule->number};
   karst_status status = karst_cuda_take_work(context, rows + 1, what, &splitting->place);
   if (!status) status = karst_cuda_take_work(context, A->entries, what, &splitting->strong);
   if (!status) status = karst_cuda_take_work(context, rows, what, &t.state);

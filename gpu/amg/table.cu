@@ -93,6 +93,8 @@ void release_levels(karst_context *context, karst_amg *amg)
     if (amg->shared) level->AP.C.value = NULL;
     release_product(context, &level->AP);
     release_product(context, &level->RAP);
+    release_product(context, &level->part);
+    release_matrix(context, &level->S);
     *level = {};
   }
   karst_cuda_work_release(context, amg->shared);
@@ -122,8 +124,14 @@ const struct karst_amg_kernels karst_amg_kernels_cuda = {
     karst_cuda_entry<destroy>::call,
     karst_cuda_entry<karst_amg_load_cuda>::call,
     karst_cuda_entry<karst_amg_square_cuda>::call,
-    karst_cuda_entry<karst_amg_append_cuda>::call,
+    karst_cuda_entry<karst_amg_fetch_cuda>::call,
+    karst_cuda_entry<karst_amg_stack_cuda>::call,
+    karst_cuda_entry<karst_amg_renumber_cuda>::call,
+    karst_cuda_entry<karst_amg_widen_cuda>::call,
+    karst_cuda_entry<karst_amg_narrow_cuda>::call,
+    karst_cuda_entry<karst_amg_add_cuda>::call,
     karst_cuda_entry<karst_amg_split_cuda>::call,
+    karst_cuda_entry<karst_amg_rescue_cuda>::call,
     karst_cuda_entry<karst_amg_interpolate_cuda>::call,
     karst_cuda_entry<karst_amg_match_cuda>::call,
     karst_cuda_entry<karst_amg_compose_cuda>::call,

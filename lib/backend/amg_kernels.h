@@ -7,7 +7,7 @@
  *
  * Of a matrix that ranks share, each level has the rank's own rows, and columns behind the rows for the rows of other
  * ranks that they couple with, the ghosts (precond/amg/spread.h). The kernels know no ranks: a cycle has steps that call
- * back for the ghosts' part of a vector and for the solve on the last level.
+ * back for what other ranks have.
  *
  * All arrays are device memory of the backend, which also releases them. Values of matrices, weights and the inverse
  * are float if single, else double; vectors are double. Kernels that return a number wait for the device. Every sum has
@@ -62,7 +62,11 @@ typedef struct karst_amg_level {
   karst_amg_matrix P; /* [columns of A x columns of the next level's]; no rows on the last level */
   karst_amg_matrix R; /* the transpose of P's first rows, those of A */
   karst_amg_product AP, RAP;
-  void *weight; /* [rows] of the smoother: 1 / d_i, or 0 where d_i is 0; in karst_amg.shared */
+  /* Where ranks share the matrix, others have a part of R A P, and this rank has one of theirs. */
+  karst_amg_product part; /* the rows of ghosts of R A P, without the parts of others */
+  karst_amg_matrix S; /* the own rows of R, and ones in the columns of rows that other ranks have computed, which are
+                           * behind those of A P: RAP is S A P */
+  void *weight;       /* [rows] of the smoother: 1 / d_i, or 0 where d_i is 0; in karst_amg.shared */
   double *
       vector[KARST_AMG_VECTORS]; /* [columns of A] each, in karst_amg.shared; the last one only where a step needs it */
 } karst_amg_level;
@@ -76,8 +80,9 @@ typedef enum karst_amg_action {
   KARST_AMG_RESTRICT, /* f of the next level = R x */
   KARST_AMG_PROLONG,  /* y = y + factor P x, with x of the next level */
   KARST_AMG_INVERT,   /* y = A^-1 f by the dense inverse of the last level */
-  KARST_AMG_EXCHANGE, /* the ghosts' part of x comes from other ranks, by karst_amg.call */
-  KARST_AMG_GATHER,   /* y = M^-1 f on the last level, which all ranks have as a whole, by karst_amg.call */
+  KARST_AMG_EXCHANGE, /* these three by karst_amg.call: the ghosts' part of x comes from other ranks; */
+  KARST_AMG_RETURN,   /* the ghosts' part of x goes to them, and what they send is added to the own part; */
+  KARST_AMG_GATHER,   /* y = M^-1 f on the last level, which all ranks have as a whole, also for ghosts */
   KARST_AMG_LINES     /* y = keep y + factor M^-1 x on level 0, where M is that of karst_amg.lines; keep = 0: y is not
                        * read. d is work space */
 } karst_amg_action;
@@ -115,8 +120,9 @@ typedef struct karst_amg {
   int axes;
   karst_amg_step *step; /* [steps] host memory of the caller's */
   int steps;
-  void (*call)(void *user, const karst_amg_step *step); /* does the steps EXCHANGE and GATHER; NULL: there are none, the
-                                                         * last level has an inverse, and the steps may be captured */
+  void (*call)(void *user, const karst_amg_step *step); /* does the steps EXCHANGE, RETURN and GATHER; NULL: there are
+                                                         * none, the last level has an inverse, and the steps may be
+                                                         * captured */
   void *user;
   int result;          /* the vector of level 0 that has the result of the steps */
   void *plan;          /* the backend's own */
@@ -182,8 +188,9 @@ KARST_INLINE double karst_amg_diagonal_share(void) { return 0.1; }
 
 /* The choice of strong couplings and of interpolation. */
 typedef struct karst_amg_rule {
-  double strength;  /* theta: -a_ij >= theta max_k -a_ik, signs relative to that of a_ii */
-  int most_entries; /* of a row of P */
+  double strength;           /* theta: -a_ij >= theta max_k -a_ik, signs relative to that of a_ii */
+  int most_entries;          /* of a row of P */
+  const karst_index *number; /* [rows] what a row's hash is of, device memory; NULL: its own number */
 } karst_amg_rule;
 
 struct karst_amg_kernels {
@@ -200,10 +207,22 @@ struct karst_amg_kernels {
    * so that the sums of rows stay. release_matrix releases it. */
   karst_status (*square)(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
                          karst_amg_matrix *square);
-  /* Adds rows for the ghosts to P, whose columns are then so many. rows->value is double, and all of its arrays are in
-   * host memory. */
-  karst_status (*append)(karst_context *context, const karst_amg *amg, const karst_amg_matrix *rows,
-                         karst_index columns, karst_amg_matrix *P);
+  /* Copies count rows of a matrix to host memory, with values in double, for the caller to release with karst_release;
+   * also after a failure. row: host memory */
+  karst_status (*fetch)(karst_context *context, const karst_amg *amg, const karst_amg_matrix *matrix, karst_index count,
+                        const karst_index *row, karst_amg_matrix *host);
+  /* Makes a matrix of so many columns with the rows of top, and below them others, which are in host memory with values
+   * in double. release_matrix releases it. */
+  karst_status (*stack)(karst_context *context, const karst_amg *amg, const karst_amg_matrix *top,
+                        const karst_amg_matrix *below, karst_index columns, karst_amg_matrix *all);
+  /* Column own + i of a matrix becomes own + place[i]; place ascends, host memory [count]. */
+  karst_status (*renumber)(karst_context *context, karst_index own, karst_index count, const karst_index *place,
+                           karst_amg_matrix *matrix);
+  /* Converts values between the type of the levels and double. */
+  void (*widen)(karst_context *context, const karst_amg *amg, int64_t count, const void *from, double *to);
+  void (*narrow)(karst_context *context, const karst_amg *amg, int64_t count, const double *from, void *to);
+  /* y[index[k]] = y[index[k]] + x[k] for k < count; no two are equal. Device memory. */
+  void (*add)(karst_context *context, karst_index count, const karst_index *index, const double *x, double *y);
 
   /* Splits the rows of a level by PMIS (De Sterck, Yang, Heys 2006): strong couplings, the measure |S^T_i| + hash(i) in
    * [0, 1), and rounds in which the rows whose measure exceeds those of all undecided strong neighbours become C, and
@@ -211,6 +230,11 @@ struct karst_amg_kernels {
    * becomes F at once. place is >= 0 for C rows, which keep their order. */
   karst_status (*split)(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,
                         const karst_amg_rule *rule, karst_amg_splitting *splitting);
+  /* Corrects a splitting after other ranks have split those of its rows that are not the first ones: ghost[i] < 0 if they
+   * do not take row rows + i for a C row. The first rows that depend strongly on such rows that place takes for C, and
+   * on no row that is one, get place -2. ghost: device memory */
+  void (*rescue)(karst_context *context, const karst_amg_matrix *A, karst_index rows, const karst_index *ghost,
+                 karst_amg_splitting *splitting);
   /* Makes P by extended+i interpolation (De Sterck, Falgout, Nolting, Yang 2008). Of a row the most_entries largest
    * entries stay, scaled so that its sum does. A row without strong couplings has no entry. */
   karst_status (*interpolate)(karst_context *context, const karst_amg *amg, const karst_amg_matrix *A,

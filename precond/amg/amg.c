@@ -215,7 +215,7 @@ static karst_status report(karst_precond *p, const struct state *state, const ka
 static karst_status renew(karst_precond *p, struct state *state, karst_amg_outcome *outcome)
 {
   if (state->spread)
-    return state->fresh ? karst_amg_spread_weigh(state->spread, true, outcome)
+    return state->fresh ? karst_amg_spread_weigh(state->spread, KARST_SUCCESS, true, outcome)
                         : karst_amg_renew_spread(state->spread, outcome);
   return state->fresh ? kernels_of(p)->weigh(p->context, &state->amg, outcome)
                       : karst_amg_renew(p->context, p->A, &state->amg, outcome);
@@ -331,11 +331,11 @@ static const karst_option amg_rows[] = {
      "Other updates keep the choice of rows and the interpolation, and compute the matrices of the levels. Unless it "
      "is 0, the next update also makes the levels anew after a solve of more than 1.25 n + 2 iterations, if the first "
      "solve with them took n, and after the first of several solves in a row that fail."},
-    {"amg-gather-rows", KARST_OPTION_INTEGER, false, FIELD(gather_rows), NULL, 0, "0",
-     "where ranks share the matrix, a level of at most this many rows over all ranks is gathered on each of them; 0: a "
-     "fifth of the mean number of rows of a rank, but at least 2000",
-     "Each rank coarsens its own rows alone down to that level, and all ranks do the same work on the later ones. Fewer "
-     "rows take less of that work, but more messages, and up to half more iterations."},
+    {"amg-gather-rows", KARST_OPTION_INTEGER, false, FIELD(gather_rows), NULL, 0, "4096",
+     "where ranks share the matrix, a level of at most this many rows over all ranks is gathered on each of them",
+     "All ranks do the same work on that level and the later ones, with one message each way. More rows take more of "
+     "that "
+     "work, and fewer take more messages."},
     {0},
 };
 

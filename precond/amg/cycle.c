@@ -107,7 +107,9 @@ static int cycle(struct list *list, int level, int x)
   exchange(list, level, x);
   add(list, KARST_AMG_RESIDUAL, level, x, other(x), 1, 0);
   add(list, KARST_AMG_RESTRICT, level, other(x), 0, 1, 0);
+  if (list->amg->call) add(list, KARST_AMG_RETURN, level + 1, 0, 0, 1, 0);
   for (int i = 0; i < (twice ? 2 : 1); i++) coarse = cycle(list, level + 1, coarse);
+  if (level + 2 < list->amg->levels) exchange(list, level + 1, coarse);
   add(list, KARST_AMG_PROLONG, level, coarse, x, list->settings->over_correction, 0);
   return smooth(list, level, x);
 }

@@ -1,7 +1,6 @@
 /* gathered.c - the last level of a hierarchy over ranks, which each rank has as a whole, with a hierarchy of its own that
  * is the same on all; see spread.h. */
 #include "lib/base/search.h"
-#include "lib/ranks/lists.h"
 #include "precond/amg/spread.h"
 
 #include <string.h>
@@ -9,7 +8,6 @@
 /* What a rank sends of the pattern of its rows: their lengths, then their columns among those of all. */
 struct pattern {
   karst_amg_matrix host;           /* the level's matrix of this rank */
-  karst_index *ghost;              /* [ghosts] their numbers among the rows of all */
   karst_index most_rows;           /* of a rank */
   int64_t most;                    /* indices of a rank */
   karst_index *own, *all;          /* [most], [most ranks] */
@@ -26,6 +24,7 @@ void karst_amg_gathered_clear(karst_context *context, karst_amg_gathered *gather
   karst_whole_destroy(gathered->whole);
   context->backend->release(context, gathered->f);
   context->backend->release(context, gathered->x);
+  context->backend->release(context, gathered->ghost);
   karst_release(context, gathered->order);
   karst_release(context, gathered->count);
   karst_release(context, gathered->staged);
@@ -46,27 +45,6 @@ int64_t karst_amg_gathered_memory(const karst_amg_gathered *gathered)
 }
 
 /* ---- the pattern ---- */
-
-/* Asks the ranks of the ghosts for their numbers, which are not those of the caller where an ordering has permuted the
- * rows of the finest level: then they ascend only from rank to rank. */
-static karst_status number_ghosts(const karst_amg_spread *spread, karst_status status, struct pattern *p)
-{
-  karst_context *context = spread->p->context;
-  const karst_amg_part *part = &spread->part[spread->amg->levels - 1];
-  const karst_index begin = part->first[karst_context_rank(context)];
-  karst_index *own = NULL;
-  karst_route route = {0};
-  if (!status) status = karst_exchange_route(part->exchange, NULL, &route);
-  const karst_index sent = status ? 0 : route.send_start[route.neighbours];
-  if (!status) status = karst_allocate(context, &own, sent, sizeof *own, "the numbers of rows");
-  if (!status) status = karst_allocate(context, &p->ghost, part->ghosts, sizeof *p->ghost, "the numbers of ghosts");
-  for (karst_index i = 0; i < sent && !status; i++) own[i] = begin + route.send[i];
-  const karst_lists lists = {route.neighbours, route.rank, 1, route.send_start, route.receive_start};
-  status = karst_lists_exchange(context, status, &lists, own, p->ghost);
-  karst_route_release(context, &route);
-  karst_release(context, own);
-  return status;
-}
 
 /* Finds the sizes of all ranks. */
 static karst_status gather_sizes(karst_amg_spread *spread, const karst_index *first, struct pattern *p)
@@ -89,12 +67,12 @@ static karst_status gather_sizes(karst_amg_spread *spread, const karst_index *fi
   return status;
 }
 
-static karst_status take_memory(karst_amg_spread *spread, const karst_index *first, struct pattern *p)
+static karst_status take_memory(karst_amg_spread *spread, const karst_amg_part *part, struct pattern *p)
 {
   static const char what[] = "the last multigrid level of all ranks";
   karst_context *context = spread->p->context;
   karst_amg_gathered *gathered = &spread->gathered;
-  const int64_t ranks = karst_context_ranks(context), rows = first[ranks], scalar = sizeof(double);
+  const int64_t ranks = karst_context_ranks(context), rows = part->first[ranks], scalar = sizeof(double);
   karst_status status;
   if ((status = karst_allocate_zero(context, &p->own, p->most, sizeof *p->own, what)) ||
       (status = karst_allocate(context, &p->all, p->most * ranks, sizeof *p->all, what)) ||
@@ -108,28 +86,16 @@ static karst_status take_memory(karst_amg_spread *spread, const karst_index *fir
       (status = karst_device_doubles(context, rows, what, &gathered->f)))
     return status;
   status = karst_device_doubles(context, rows, what, &gathered->x);
-  return status ? status : karst_whole_create(context, first, &gathered->whole);
-}
-
-/* Sorts a row whose columns mostly ascend. */
-static void sort_row(karst_index entries, karst_index *column, karst_index *order)
-{
-  for (karst_index k = 1; k < entries; k++)
-    for (karst_index i = k; i > 0 && column[i - 1] > column[i]; i--) {
-      const karst_index other = column[i], entry = order[i];
-      column[i] = column[i - 1];
-      order[i] = order[i - 1];
-      column[i - 1] = other;
-      order[i - 1] = entry;
-    }
+  if (!status) status = karst_device_indices(context, part->ghosts, part->ghost, what, &gathered->ghost);
+  return status ? status : karst_whole_create(context, part->first, &gathered->whole);
 }
 
 /* Writes the own rows with columns among those of all, ascending: ghosts of lower ranks, own columns, ghosts of higher
  * ranks. order: [entries] where each entry is in the level's matrix. */
-static void write_rows(karst_index count, karst_index begin, struct pattern *p, karst_index *order)
+static void write_rows(const karst_amg_part *part, karst_index begin, struct pattern *p, karst_index *order)
 {
   const karst_amg_matrix *A = &p->host;
-  const karst_index below = karst_lower_bound(p->ghost, 0, count, begin);
+  const karst_index below = karst_lower_bound(part->ghost, 0, part->ghosts, begin);
   karst_index *column = p->own + p->most_rows, at = 0;
   for (karst_index i = 0; i < A->rows; i++) {
     const karst_index start = A->row_start[i], end = A->row_start[i + 1];
@@ -139,11 +105,10 @@ static void write_rows(karst_index count, karst_index begin, struct pattern *p, 
     for (karst_index k = ghosts; k < above; k++) order[at++] = k;
     for (karst_index k = start; k < ghosts; k++) order[at++] = k;
     for (karst_index k = above; k < end; k++) order[at++] = k;
-    for (karst_index k = start; k < end; k++) {
-      const karst_index own = A->column[order[k]];
-      column[k] = own < A->rows ? begin + own : p->ghost[own - A->rows];
-    }
-    sort_row(end - start, column + start, order + start);
+  }
+  for (karst_index k = 0; k < at; k++) {
+    const karst_index own = A->column[order[k]];
+    column[k] = own < A->rows ? begin + own : part->ghost[own - A->rows];
   }
 }
 
@@ -160,19 +125,32 @@ static void join_rows(int ranks, const karst_index *first, const karst_index *co
   }
 }
 
+/* Copies the matrix of this rank to the host. */
+static karst_status fetch_last(const karst_amg_spread *spread, karst_amg_matrix *host)
+{
+  karst_context *context = spread->p->context;
+  const karst_amg_matrix *A = &spread->amg->level[spread->amg->levels - 1].A;
+  karst_index *row;
+  karst_status status = karst_allocate(context, &row, A->rows, sizeof *row, "the last multigrid level");
+  for (karst_index i = 0; i < A->rows && !status; i++) row[i] = i;
+  if (!status) status = context->backend->amg->fetch(context, spread->amg, A, A->rows, row, host);
+  karst_release(context, row);
+  return status;
+}
+
 static karst_status gather_pattern(karst_amg_spread *spread, karst_status status, struct pattern *p)
 {
   karst_context *context = spread->p->context;
   karst_amg_gathered *gathered = &spread->gathered;
   const int ranks = karst_context_ranks(context);
   const karst_amg_part *part = &spread->part[spread->amg->levels - 1];
-  if (!status) status = karst_amg_fetch(context, spread->amg, &spread->amg->level[spread->amg->levels - 1].A, &p->host);
+  if (!status) status = fetch_last(spread, &p->host);
   if (!status) status = karst_allocate(context, &gathered->count, ranks, sizeof *gathered->count, "the ranks' entries");
-  status = number_ghosts(spread, status, p);
+  status = karst_ranks_agree(context, status);
   if (!status) status = gather_sizes(spread, part->first, p);
-  if (!status) status = karst_ranks_agree(context, take_memory(spread, part->first, p));
+  if (!status) status = karst_ranks_agree(context, take_memory(spread, part, p));
   if (status) return status;
-  write_rows(part->ghosts, part->first[karst_context_rank(context)], p, gathered->order);
+  write_rows(part, part->first[karst_context_rank(context)], p, gathered->order);
   status = karst_ranks_agree(context, karst_ranks_gather(context, p->own, (size_t)p->most * sizeof *p->own, p->all));
   if (status) return status;
   join_rows(ranks, part->first, gathered->count, p);
@@ -196,7 +174,7 @@ static void fill_zero_rows(const karst_matrix *A, double *value)
 }
 
 /* Gathers the values of the last level. */
-static karst_status gather_values(karst_amg_spread *spread)
+static karst_status gather_values(karst_amg_spread *spread, karst_status status)
 {
   karst_context *context = spread->p->context;
   const karst_amg_gathered *gathered = &spread->gathered;
@@ -206,7 +184,7 @@ static karst_status gather_values(karst_amg_spread *spread)
   const double *precise = gathered->staged;
   const size_t bytes = (size_t)gathered->entries * karst_amg_scalar(spread->amg);
   karst_index at = 0;
-  karst_status status = context->backend->download(context, gathered->staged, A->value, bytes);
+  if (!status) status = context->backend->download(context, gathered->staged, A->value, bytes);
   for (karst_index k = 0; k < gathered->entries && !status; k++)
     gathered->own[k] = spread->amg->single ? (double)single[gathered->order[k]] : precise[gathered->order[k]];
   status = karst_ranks_agree(context, status);
@@ -247,10 +225,9 @@ karst_status karst_amg_gather(karst_amg_spread *spread, karst_status status, con
   karst_context *context = spread->p->context;
   struct pattern pattern = {0};
   status = gather_pattern(spread, status, &pattern);
-  if (!status) status = gather_values(spread);
+  if (!status) status = gather_values(spread, status);
   if (!status) status = karst_ranks_agree(context, build(spread, settings, outcome));
-  karst_amg_fetch_done(context, &pattern.host);
-  karst_release(context, pattern.ghost);
+  karst_amg_rows_release(context, &pattern.host);
   karst_release(context, pattern.own);
   karst_release(context, pattern.all);
   karst_release(context, pattern.row_start);
@@ -258,13 +235,14 @@ karst_status karst_amg_gather(karst_amg_spread *spread, karst_status status, con
   return status;
 }
 
-karst_status karst_amg_spread_weigh(karst_amg_spread *spread, bool fresh, karst_amg_outcome *outcome)
+karst_status karst_amg_spread_weigh(karst_amg_spread *spread, karst_status status, bool fresh,
+                                    karst_amg_outcome *outcome)
 {
   karst_context *context = spread->p->context;
   const struct karst_amg_kernels *kernels = context->backend->amg;
   karst_amg_gathered *gathered = &spread->gathered;
   karst_amg_outcome own;
-  karst_status status = fresh ? KARST_SUCCESS : gather_values(spread);
+  if (!fresh) status = gather_values(spread, status);
   if (!status)
     status = fresh ? kernels->weigh(context, &gathered->amg, outcome)
                    : karst_amg_renew(context, gathered->A, &gathered->amg, outcome);

@@ -32,16 +32,44 @@ static karst_status accept(const struct building *b, karst_status status, karst_
   return status;
 }
 
-static karst_status interpolate(const struct building *b, const karst_amg_matrix *A, karst_amg_matrix *P)
+static karst_status interpolate(const struct building *b, const karst_amg_level *level, karst_amg_matrix *P)
 {
   const struct karst_amg_kernels *kernels = kernels_of(b->context);
   const karst_amg_rule rule = rule_of(b->settings);
   karst_amg_splitting splitting = {0};
   bool accepted = false;
-  karst_status status = kernels->split(b->context, b->amg, A, &rule, &splitting);
+  karst_status status = kernels->split(b->context, b->amg, &level->A, &rule, &splitting);
   status = accept(b, status, splitting.coarse, &accepted);
-  if (!status && accepted) status = kernels->interpolate(b->context, b->amg, A, &rule, &splitting, P);
+  if (!status && accepted) status = kernels->interpolate(b->context, b->amg, &level->A, &rule, &splitting, P);
   kernels->release_splitting(b->context, &splitting);
+  return status;
+}
+
+/* The same with rows of other ranks around the own ones, to which P is cut down. */
+static karst_status interpolate_own(const struct building *b, const karst_amg_level *level, karst_amg_matrix *P)
+{
+  karst_context *context = b->context;
+  const struct karst_amg_kernels *kernels = kernels_of(context);
+  const int l = b->amg->levels - 1;
+  karst_amg_rule rule = rule_of(b->settings);
+  karst_amg_splitting splitting = {0};
+  karst_amg_matrix all = {0};
+  karst_index *number = NULL, entries = 0;
+  bool accepted = false;
+  karst_status status = karst_amg_spread_surround(b->spread, l, &all);
+  if (!status) status = karst_amg_spread_number(b->spread, l, &number);
+  rule.number = number;
+  if (!status) status = kernels->split(context, b->amg, &all, &rule, &splitting);
+  status = karst_amg_spread_share(b->spread, status, l, stall, &all, &splitting, &accepted);
+  if (!status && accepted) {
+    status = kernels->interpolate(context, b->amg, &all, &rule, &splitting, P);
+    if (!status) status = context->backend->download(context, &entries, P->row_start + level->A.rows, sizeof entries);
+    P->rows = level->A.rows;
+    P->entries = entries;
+  }
+  kernels->release_splitting(context, &splitting);
+  kernels->release_matrix(context, &all);
+  context->backend->release(context, number);
   return status;
 }
 
@@ -94,18 +122,23 @@ static karst_status aggregate(const struct building *b, const karst_amg_matrix *
   return status;
 }
 
-/* Makes P of the last level; it has no rows if there is to be no other one. */
-static karst_status make_interpolation(const struct building *b, karst_amg_level *level)
+/* The aggregates of a rank have rows of its own alone. */
+static karst_status aggregate_own(const struct building *b, const karst_amg_level *level, karst_amg_matrix *P)
 {
   const struct karst_amg_kernels *kernels = kernels_of(b->context);
   karst_amg_matrix square = {0};
-  karst_status (*make)(const struct building *, const karst_amg_matrix *, karst_amg_matrix *) =
-      b->settings->coarsening == KARST_AMG_PMIS ? interpolate : aggregate;
-  if (!b->spread) return make(b, &level->A, &level->P);
   karst_status status = karst_ranks_agree(b->context, kernels->square(b->context, b->amg, &level->A, &square));
-  if (!status) status = make(b, &square, &level->P);
+  if (!status) status = aggregate(b, &square, P);
   kernels->release_matrix(b->context, &square);
   return status;
+}
+
+/* Makes P of the last level; it has no rows if there is to be no other level. */
+static karst_status make_interpolation(const struct building *b, karst_amg_level *level)
+{
+  if (b->settings->coarsening == KARST_AMG_PMIS)
+    return (b->spread ? interpolate_own : interpolate)(b, level, &level->P);
+  return b->spread ? aggregate_own(b, level, &level->P) : aggregate(b, &level->A, &level->P);
 }
 
 /* Makes the next level from a level with its P. */
@@ -116,7 +149,6 @@ static karst_status add_level(const struct building *b)
   karst_amg *amg = b->amg;
   karst_amg_level *level = &amg->level[amg->levels - 1];
   karst_status status = kernels->transpose(context, amg, &level->P, &level->R);
-  if (b->spread) status = karst_amg_spread_extend(b->spread, status, amg->levels - 1);
   if (!status) status = kernels->plan_product(context, amg, &level->A, &level->P, &level->AP);
   if (!status) kernels->multiply(context, amg, &level->A, &level->P, &level->AP);
   if (!status) status = kernels->plan_product(context, amg, &level->R, &level->AP.C, &level->RAP);
@@ -129,16 +161,12 @@ static karst_status add_level(const struct building *b)
   return KARST_SUCCESS;
 }
 
-/* Whether the last level has few rows: over all ranks, where ranks share the matrix. The further ranks coarsen alone,
- * the more iterations they take; a gathered level is work that does not shrink with their number. */
+/* Whether the last level has few rows: over all ranks, where ranks share the matrix. */
 static bool is_small(const struct building *b)
 {
-  enum { SHARE = 5, LEAST = 2000 };
-  const int last = b->amg->levels - 1, ranks = karst_context_ranks(b->context);
+  const int last = b->amg->levels - 1;
   if (!b->spread) return b->amg->level[last].A.rows <= b->settings->coarse_rows;
-  const karst_index rows = b->spread->part[last].first[ranks], share = b->spread->part[0].first[ranks] / ranks / SHARE;
-  if (b->settings->gather_rows > 0) return rows <= b->settings->gather_rows;
-  return rows <= share || rows <= LEAST;
+  return b->spread->part[last].first[karst_context_ranks(b->context)] <= b->settings->gather_rows;
 }
 
 static karst_status begin(const struct building *b, const karst_matrix *A, karst_amg_outcome *outcome)
@@ -161,22 +189,11 @@ karst_status karst_amg_build(karst_context *context, const karst_matrix *A, cons
     karst_amg_level *level = &amg->level[amg->levels - 1];
     status = make_interpolation(&b, level);
     *stalled = !level->P.row_start;
-    if (!status && !*stalled) status = add_level(&b);
+    if (!status && !*stalled) status = spread ? karst_amg_spread_add_level(spread, amg->levels - 1) : add_level(&b);
   }
   if (!spread) return status;
   status = karst_amg_gather(spread, status, settings, outcome);
   return status ? status : karst_amg_spread_measure(spread);
-}
-
-/* Computes all levels from level 0. */
-static void multiply_levels(karst_context *context, const karst_amg *amg)
-{
-  const struct karst_amg_kernels *kernels = kernels_of(context);
-  for (int l = 0; l + 1 < amg->levels; l++) {
-    const karst_amg_level *level = &amg->level[l];
-    kernels->multiply(context, amg, &level->A, &level->P, &level->AP);
-    kernels->multiply(context, amg, &level->R, &level->AP.C, &level->RAP);
-  }
 }
 
 karst_status karst_amg_renew(karst_context *context, const karst_matrix *A, karst_amg *amg, karst_amg_outcome *outcome)
@@ -184,16 +201,29 @@ karst_status karst_amg_renew(karst_context *context, const karst_matrix *A, kars
   const struct karst_amg_kernels *kernels = kernels_of(context);
   const karst_status status = kernels->load(context, A, amg, outcome);
   if (status || outcome->reason != KARST_SOUND) return status;
-  multiply_levels(context, amg);
+  for (int l = 0; l + 1 < amg->levels; l++) {
+    const karst_amg_level *level = &amg->level[l];
+    kernels->multiply(context, amg, &level->A, &level->P, &level->AP);
+    kernels->multiply(context, amg, &level->R, &level->AP.C, &level->RAP);
+  }
   return kernels->weigh(context, amg, outcome);
 }
 
 karst_status karst_amg_renew_spread(karst_amg_spread *spread, karst_amg_outcome *outcome)
 {
-  const karst_status status = karst_amg_spread_load(spread, KARST_SUCCESS, outcome);
+  karst_context *context = spread->p->context;
+  const struct karst_amg_kernels *kernels = kernels_of(context);
+  const karst_amg *amg = spread->amg;
+  karst_status status = karst_amg_spread_load(spread, KARST_SUCCESS, outcome);
   if (status || outcome->reason != KARST_SOUND) return status;
-  multiply_levels(spread->p->context, spread->amg);
-  return karst_amg_spread_weigh(spread, false, outcome);
+  for (int l = 0; l + 1 < amg->levels; l++) {
+    const karst_amg_level *level = &amg->level[l];
+    kernels->multiply(context, amg, &level->A, &level->P, &level->AP);
+    const karst_status shared = karst_amg_spread_multiply(spread, l);
+    if (!status) status = shared;
+    kernels->multiply(context, amg, &level->S, &level->AP.C, &level->RAP);
+  }
+  return karst_amg_spread_weigh(spread, status, false, outcome);
 }
 
 /* The bytes of a matrix's arrays, with values of so many bytes. */
@@ -221,15 +251,17 @@ karst_amg_sums karst_amg_add_up(const karst_amg *amg)
     sums.entries += level->A.entries;
     if (l == 0) sums.memory += level->A.entries * scalar; /* the pattern is the caller's */
     if (l + 1 == amg->levels) break;
-    sums.memory += bytes_of(&level->P, scalar) + bytes_of(&level->R, scalar) + bytes_of_plan(&level->AP) +
-                   bytes_of_plan(&level->RAP) + level->RAP.C.entries * (scalar + (int64_t)sizeof(karst_index));
+    sums.memory += bytes_of(&level->P, scalar) + bytes_of(&level->R, scalar) + bytes_of(&level->S, scalar) +
+                   bytes_of_plan(&level->part) + level->part.C.entries * (scalar + (int64_t)sizeof(karst_index)) +
+                   bytes_of_plan(&level->AP) + bytes_of_plan(&level->RAP) +
+                   level->RAP.C.entries * (scalar + (int64_t)sizeof(karst_index));
   }
   for (int i = 0; i < amg->steps; i++) {
     const karst_amg_step *step = &amg->step[i];
     const karst_amg_level *level = &amg->level[step->level];
     const double vectors = 3 * (double)level->A.rows * (double)sizeof(double);
     const double all = (double)bytes_of(&level->A, scalar) + vectors;
-    if (step->action == KARST_AMG_EXCHANGE || step->action == KARST_AMG_GATHER) continue;
+    if (step->action >= KARST_AMG_EXCHANGE && step->action <= KARST_AMG_GATHER) continue;
     const bool transfers = step->action == KARST_AMG_RESTRICT || step->action == KARST_AMG_PROLONG;
     double factors = 0;
     for (int a = 0; a < amg->axes && step->action == KARST_AMG_LINES; a++)
