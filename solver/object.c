@@ -136,16 +136,15 @@ static int64_t number_of(const karst_options *options)
   return (int64_t)(sum >> 1);
 }
 
-/* Refuses ranks whose solvers would make different calls. */
-static karst_status compare_options(const karst_solver *solver)
+karst_status karst_compare_options(karst_context *context, const karst_options *options, const char *whose)
 {
-  const int64_t own = number_of(solver->options);
+  const int64_t own = number_of(options);
   int64_t largest = own;
-  if (!solver->context->ranks) return KARST_SUCCESS;
-  karst_status status = karst_ranks_largest(solver->context, &largest);
+  if (!context->ranks) return KARST_SUCCESS;
+  karst_status status = karst_ranks_largest(context, &largest);
   if (!status && own != largest)
-    status = karst_fail(solver->context, KARST_ERROR_OPTION, "its solver has other options than that of another rank");
-  return agree(solver, status);
+    status = karst_fail(context, KARST_ERROR_OPTION, "its %s has other options than that of another rank", whose);
+  return karst_ranks_agree(context, status);
 }
 
 /* Sets up with an analysis, or with NULL without one. */
@@ -160,7 +159,7 @@ static karst_status set_up(karst_solver *solver, const karst_matrix *A, const ka
 karst_status karst_solver_setup(karst_solver *solver, const karst_matrix *A)
 {
   karst_status status = enter(solver, check_setup(solver, A));
-  if (!status) status = compare_options(solver);
+  if (!status) status = karst_compare_options(solver->context, solver->options, "solver");
   return status ? status : set_up(solver, A, NULL);
 }
 
@@ -169,7 +168,7 @@ karst_status karst_solver_setup_with(karst_solver *solver, const karst_matrix *A
   karst_status status = check_setup(solver, A);
   if (!status && !analysis) status = karst_missing(solver->context, "the analysis");
   status = enter(solver, status);
-  if (!status) status = compare_options(solver);
+  if (!status) status = karst_compare_options(solver->context, solver->options, "solver");
   return status ? status : set_up(solver, A, analysis);
 }
 

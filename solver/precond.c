@@ -1,5 +1,6 @@
 /* precond.c - makes a preconditioner without a solver. */
 #include "solver/auto/auto.h"
+#include "solver/solver.h"
 
 static karst_status make_precond(karst_context *context, const karst_options *options, const karst_matrix *A,
                                  karst_precond **precond)
@@ -59,6 +60,7 @@ karst_status karst_precond_create(karst_context *context, const karst_options *o
   if (!status && options && karst_options_context(options) != context)
     status = karst_options_copy(context, options, &own);
   if (A->halo) status = karst_ranks_enter(A->context, status);
+  if (!status && A->halo) status = karst_compare_options(context, own ? own : options, "preconditioner");
   if (!status) status = create_chosen(context, own ? own : options, A, precond);
   karst_options_destroy(own);
   return status;

@@ -62,4 +62,7 @@ karst_status karst_solver_check_ready(const karst_solver *solver);
 /* Fails in a call from a monitor, an operator or a registered method, which must not change the solver. */
 karst_status karst_solver_check_idle(const karst_solver *solver);
 
+/* Refuses ranks with other options than another one, which would make different calls. whose: "solver". Collective. */
+karst_status karst_compare_options(karst_context *context, const karst_options *options, const char *whose);
+
 #endif

@@ -121,6 +121,22 @@ static void meet_refusal(struct team_rank *rank)
   karst_matrix_destroy(A);
 }
 
+/* One rank would gather the finest level, and the others coarsen it. */
+static void meet_other_options(struct team_rank *rank)
+{
+  const struct task *task = rank->user;
+  karst_matrix *A = NULL;
+  karst_precond *M = NULL;
+  const char *const gather_rows = rank->rank == task->failing ? "10" : "20";
+  karst_options *options = spread_options(rank, PAIRS("precond", "amg", "amg-gather-rows", gather_rows));
+  team_need(rank, spread_matrix(rank, &task->s, &A), "the matrix");
+  team_ok(rank, team_same(rank, karst_precond_create(rank->context, options, A, &M)) == KARST_ERROR_OPTION && !M,
+          "other options are refused");
+  same_sentence(rank, karst_context_error(rank->context), "preconditioner has other options than that of another rank");
+  karst_options_destroy(options);
+  karst_matrix_destroy(A);
+}
+
 static void test_refusals(karst_context *context)
 {
   struct task task = {.s = spread_of(context, matrix_from(context, "poisson3d:4x4x4", 0), RANKS, false)};
@@ -133,6 +149,8 @@ static void test_refusals(karst_context *context)
   task.options = PAIRS("precond", "amg", "amg-levels", "26");
   task.part = "amg-levels 26 is out of range";
   team_each_device(RANKS, meet_refusal, &task, "too many levels");
+  for (task.failing = 0; task.failing < RANKS; task.failing++)
+    team_each_device(RANKS, meet_other_options, &task, "another option");
   spread_destroy(&task.s);
 }
 
