@@ -11,7 +11,7 @@ karst_status karst_mpi_check(karst_context *context, const char *call, int code)
   if (code == MPI_SUCCESS) return KARST_SUCCESS;
   MPI_Error_string(code, reason, &length);
   snprintf(sentence, sizeof sentence, "%s failed: %s", call, reason);
-  return karst_context_fail(context, KARST_ERROR_DEVICE, sentence);
+  return karst_context_fail(context, KARST_ERROR_TRANSPORT, sentence);
 }
 
 int karst_mpi_first_without(struct karst_mpi *mpi, bool yes)

@@ -23,9 +23,10 @@ extern "C" {
 /* Makes the context one of the ranks of an intracommunicator. Collective. Call it after karst_context_set_device and
  * before anything is made with the context.
  *
- * Messages travel in a duplicate of the communicator, in which MPI returns its errors: each becomes KARST_ERROR_DEVICE
- * with MPI's own sentence. The duplicate is made under the caller's error handler, which is usually that of MPI and
- * ends the program. karst_context_destroy frees it, which is collective too, unless MPI_Finalize was called before.
+ * Messages travel in a duplicate of the communicator, in which MPI returns its errors: each becomes
+ * KARST_ERROR_TRANSPORT with MPI's own sentence. The duplicate is made under the caller's error handler, which is usually
+ * that of MPI and ends the program. karst_context_destroy frees it, which is collective too, unless MPI_Finalize was
+ * called before.
  *
  * The calls of MPI come from the thread that calls Karst, one at a time for each context: with MPI_THREAD_SINGLE or
  * MPI_THREAD_FUNNELED the thread that initialised MPI makes all calls.

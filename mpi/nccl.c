@@ -87,7 +87,7 @@ static karst_status check(const struct karst_nccl *nccl, karst_context *context,
   char sentence[256];
   if (result == SUCCESS) return KARST_SUCCESS;
   snprintf(sentence, sizeof sentence, "%s failed: %s", call, nccl->error_string(result));
-  return karst_context_fail(context, KARST_ERROR_DEVICE, sentence);
+  return karst_context_fail(context, KARST_ERROR_TRANSPORT, sentence);
 }
 
 karst_status karst_nccl_gather(const struct karst_nccl *nccl, karst_context *context, const void *own, size_t bytes,

@@ -47,7 +47,7 @@ karst_status karst_check_returned(karst_context *context, int returned, unsigned
                                   const char *owner)
 {
   if (returned == KARST_SUCCESS) return KARST_SUCCESS;
-  if (returned > 0 || returned < KARST_ERROR_INDEX_OVERFLOW)
+  if (returned > 0 || returned < KARST_ERROR_TRANSPORT)
     return karst_fail(context, KARST_ERROR_ARGUMENT, "%s%s returned %d, which is no status", function, owner, returned);
   const karst_status status = (karst_status)returned;
   if (karst_failures(context) != failures) return status;

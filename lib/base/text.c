@@ -28,6 +28,8 @@ const char *karst_status_text(karst_status status)
     return "device failure";
   case KARST_ERROR_INDEX_OVERFLOW:
     return "too many entries for the index type";
+  case KARST_ERROR_TRANSPORT:
+    return "messages between ranks failed";
   }
   return "unknown status";
 }

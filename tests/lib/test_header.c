@@ -30,7 +30,7 @@ int main(void)
          KARST_VERSION);
   tap_ok(sizeof(karst_index) * 8 == KARST_INDEX_BITS, "karst_index has %d bits", KARST_INDEX_BITS);
   tap_ok(karst_build_features() && *karst_build_features(), "built with: %s", karst_build_features());
-  for (int status = 0; status >= KARST_ERROR_INDEX_OVERFLOW; status--)
+  for (int status = 0; status >= KARST_ERROR_TRANSPORT; status--)
     tap_ok(*karst_status_text((karst_status)status), "status %d is \"%s\"", status,
            karst_status_text((karst_status)status));
   return tap_done();

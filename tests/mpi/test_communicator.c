@@ -128,7 +128,8 @@ static void own_messages(void)
 
 static bool has_failed(karst_context *context, karst_status status, const char *call)
 {
-  const bool right = status == KARST_ERROR_DEVICE && strncmp(karst_context_error(context), call, strlen(call)) == 0 &&
+  const bool right = status == KARST_ERROR_TRANSPORT &&
+                     strncmp(karst_context_error(context), call, strlen(call)) == 0 &&
                      strstr(karst_context_error(context), "MPI_ERR");
   if (!right) printf("# %s: %s\n", karst_status_text(status), karst_context_error(context));
   return right;

@@ -41,7 +41,7 @@ int main(int argc, char **argv)
     all_ok(gather(mpi), "NCCL gathers");
     all_ok(exchange(mpi), "NCCL exchanges");
     const karst_transfer nowhere = {.rank = mpi->ranks, .send = &ready, .send_bytes = 1};
-    all_ok(karst_mpi_queue_exchange(mpi, 1, &nowhere, NULL) == KARST_ERROR_DEVICE &&
+    all_ok(karst_mpi_queue_exchange(mpi, 1, &nowhere, NULL) == KARST_ERROR_TRANSPORT &&
                strcmp(karst_context_error(context), "ncclSend failed: invalid argument") == 0,
            "an error of NCCL is a status with its sentence");
   } else {

@@ -68,7 +68,7 @@ static karst_status stuck(struct team_rank *rank, const char *call, int other)
   char sentence[128];
   team_ok(rank, false, "%s ends: rank %d is in another call or has ended", call, other);
   snprintf(sentence, sizeof sentence, "%s cannot reach rank %d", call, other);
-  return karst_context_fail(rank->context, KARST_ERROR_DEVICE, sentence);
+  return karst_context_fail(rank->context, KARST_ERROR_TRANSPORT, sentence);
 }
 
 /* Brings own, waits for what all bring, and copies it. Nobody leaves before all have read: own stays the caller's.
@@ -102,7 +102,7 @@ static int gather_all(struct team_rank *rank, const void *own, size_t bytes, voi
 static karst_status count_call(struct team_rank *rank)
 {
   if (++rank->calls != rank->fail_call) return KARST_SUCCESS;
-  return karst_context_fail(rank->context, KARST_ERROR_DEVICE, "the transport fails as the test wants");
+  return karst_context_fail(rank->context, KARST_ERROR_TRANSPORT, "the transport fails as the test wants");
 }
 
 static karst_status gather(void *user, const void *own, size_t bytes, void *all)

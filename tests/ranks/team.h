@@ -26,7 +26,7 @@ struct team_rank {
   /* Calls are counted from the start of a body, and with team_fail_allocations from the setting of the transport. */
   struct failing_allocator memory; /* of the context; a body may set fail_at */
   long calls, fail_call;           /* of the functions of the transport, from 1; the call with the number fail_call does
-                                    * its work and then returns KARST_ERROR_DEVICE; 0: none does */
+                                    * its work and then returns KARST_ERROR_TRANSPORT; 0: none does */
   long gathers, exchanges;         /* of these calls, as many were of gather and of exchange_begin */
   int released;                    /* how often the transport was released */
 

@@ -131,7 +131,8 @@ static void fail_exchange(struct team_rank *rank)
     /* Before them an update has one gathering, and so has an apply. */
     if (rank->rank == 1) rank->fail_call = rank->calls + (update ? 2 + which : which - 2);
     const karst_status status = update ? karst_precond_update(M) : karst_precond_apply(M, r, z);
-    team_ok(rank, team_same(rank, status) == KARST_ERROR_DEVICE, "call %d fails: %s", which, karst_status_text(status));
+    team_ok(rank, team_same(rank, status) == KARST_ERROR_TRANSPORT, "call %d fails: %s", which,
+            karst_status_text(status));
     rank->fail_call = 0;
     team_need(rank, karst_precond_update(M), "an update afterwards");
     team_need(rank, karst_precond_apply(M, r, z), "an apply afterwards");

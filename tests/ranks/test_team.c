@@ -60,7 +60,7 @@ static void failing(struct team_rank *rank)
                                     transport->exchange_end(transport->user),
                                     transport->gather(transport->user, &own, sizeof own, all)};
     for (int i = 0; i < 4; i++)
-      team_ok(rank, status[i] == (i + 1 == rank->fail_call ? KARST_ERROR_DEVICE : KARST_SUCCESS), "call %d of %d", i,
+      team_ok(rank, status[i] == (i + 1 == rank->fail_call ? KARST_ERROR_TRANSPORT : KARST_SUCCESS), "call %d of %d", i,
               call);
     team_ok(rank, all[0] == 0 && all[1] == 1 && received == other, "the data arrive");
   }
@@ -83,7 +83,7 @@ static void alone(struct team_rank *rank)
   const karst_status gathered = transport->gather(transport->user, &own, sizeof own, all);
   const int failures = rank->failures;
   rank->failures = 0;
-  team_ok(rank, status == KARST_ERROR_DEVICE && gathered == KARST_ERROR_DEVICE && failures == 2,
+  team_ok(rank, status == KARST_ERROR_TRANSPORT && gathered == KARST_ERROR_TRANSPORT && failures == 2,
           "calls fail that wait for a rank that has ended");
 }
 

@@ -33,7 +33,7 @@ static void gather(struct team_rank *rank)
     team_need(rank, backend->upload(rank->context, x, host, (size_t)rows * sizeof *x), "a part");
     rank->fail_call = fails ? rank->calls + 1 : 0;
     const karst_status status = karst_whole_gather(whole, x, joined);
-    team_ok(rank, status == (fails ? KARST_ERROR_DEVICE : KARST_SUCCESS), "turn %d: %s", turn,
+    team_ok(rank, status == (fails ? KARST_ERROR_TRANSPORT : KARST_SUCCESS), "turn %d: %s", turn,
             karst_status_text(status));
     team_ok(rank, rank->memory.calls == before, "a gathering allocates nothing");
     team_need(rank, backend->download(rank->context, host, joined, (size_t)all * sizeof *x), "all");
