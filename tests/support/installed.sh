@@ -178,13 +178,15 @@ as_written()
 
 has_a_man_page() { [ -f "$mandir/man1/karst-$1.1" ]; }
 
+# CMake takes the compiler from CC, which may have several words.
 with_cmake()
 {
   # The sources may be read-only, and CMake refuses sources that lie beside another configuration.
   cp "$srcdir"/examples/*.c "$srcdir/examples/CMakeLists.txt" "$scratch" &&
-    cmake -S "$scratch" -B "$scratch/build" -DKarst_DIR="$libdir/cmake/Karst" -DCMAKE_C_COMPILER="${CC%% *}" \
-      -DCMAKE_C_FLAGS="$CFLAGS" && cmake --build "$scratch/build" && "$scratch/build/first_steps" &&
-    "$scratch/build/wells" && "$scratch/build/operator" && "$scratch/build/cpr"
+    CC=$CC cmake -S "$scratch" -B "$scratch/build" -DKarst_DIR="$libdir/cmake/Karst" -DCMAKE_C_FLAGS="$CFLAGS" &&
+    cmake --build "$scratch/build" && "$scratch/build/first_steps" && "$scratch/build/wells" &&
+    "$scratch/build/operator" && "$scratch/build/cpr" || return
+  [ ! -e "$libdir/libkarst_mpi.so" ] || OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$scratch/build/mpi"
 }
 
 # The files for programs are copied to another place. The first place still exists, but nothing may come from it.
@@ -192,7 +194,7 @@ with_cmake_moved()
 {
   moved=$scratch/moved library=${libdir#"$prefix"} include=${includedir#"$prefix"}
   rm -rf "$scratch/build" && mkdir -p "$moved$library" "$moved$include" &&
-    cp -RP "$libdir"/libkarst* "$libdir/cmake" "$moved$library" && cp "$includedir/karst.h" "$moved$include" &&
+    cp -RP "$libdir"/libkarst* "$libdir/cmake" "$moved$library" && cp "$includedir"/karst*.h "$moved$include" &&
     (libdir=$moved$library && with_cmake) &&
     grep "Karst_LIBRARY:FILEPATH=$moved$library/" "$scratch/build/CMakeCache.txt" &&
     grep "$moved$include" "$scratch/build/CMakeFiles/first_steps.dir/flags.make"
