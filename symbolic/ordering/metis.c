@@ -5,22 +5,14 @@
  * METIS_NodeND would do all of this, but it installs handlers for SIGTERM and SIGABRT in the whole process while it
  * runs. A signal that another thread receives meanwhile jumps to an invalid place in that thread, and two threads
  * restore each other's handlers at the end. METIS_ComputeVertexSeparator installs no handler. But there METIS ends the
- * process if malloc fails, so Karst first allocates and frees as much memory as METIS takes (as CHOLMOD does). That is
- * no proof if the system promises more memory than it has, or another thread takes memory meanwhile.
- *
- * METIS draws from rand(), which has one state for the whole process, and seeds it for each separator. Here one thread
- * at a time calls METIS, with a state of its own in the C library; afterwards the program's state is restored. So an
- * order depends on the pattern alone, and the program's random numbers do not depend on the order, as long as no other
- * thread calls rand(), random() or their relatives, or METIS itself, at the same time. */
+ * process if malloc fails, so Karst first allocates and frees as much memory as METIS takes (as CHOLMOD does). */
 #include "config.h"
 
 #include "symbolic/symbolic.h"
 
 #ifdef HAVE_METIS
 
-#include <metis.h>
-#include <pthread.h>
-#include <stdlib.h>
+#include "symbolic/ordering/metis_turn.h"
 
 /* Parts of at most LEAF vertices are ordered by minimum degree; WORDS words have a bit for each. */
 enum { LEAF = 120, WORDS = 2 };
@@ -38,12 +30,6 @@ struct dissection {
   idx_t *part_start, *part;       /* [n + 1], [n] the graph of the current set, and METIS's answer */
   idx_t *part_neighbour;          /* [start[n]] */
 };
-
-static karst_status no_memory(karst_context *context, karst_index count)
-{
-  return karst_fail(context, KARST_ERROR_NO_MEMORY, "out of memory: METIS could not order %lld block rows",
-                    (long long)count);
-}
 
 /* Stores the graph of the count vertices of set in part_start and part_neighbour. Returns twice the number of its
  * edges. */
@@ -64,32 +50,15 @@ static idx_t extract(const struct dissection *d, const karst_index *set, karst_i
 /* Stores METIS's answer for the current graph in part: 0 and 1 for the two parts, 2 for the separator. */
 static karst_status separate(karst_context *context, const struct dissection *d, karst_index count)
 {
-  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  static char state[128]; /* static: another thread that changes the state meanwhile may keep it */
   idx_t options[METIS_NOPTIONS], vertices = (idx_t)count, size;
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_NUMBERING] = 0;
   options[METIS_OPTION_SEED] = 1;
-  pthread_mutex_lock(&lock);
-  char *of_program = initstate(1, state, sizeof state);
-  int outcome =
+  char *of_program = karst_metis_begin();
+  const int outcome =
       METIS_ComputeVertexSeparator(&vertices, d->part_start, d->part_neighbour, NULL, options, &size, d->part);
-  if (of_program) setstate(of_program);
-  pthread_mutex_unlock(&lock);
-  if (outcome == METIS_OK) return KARST_SUCCESS;
-  if (outcome == METIS_ERROR_MEMORY) return no_memory(context, count);
-  return karst_fail(context, KARST_ERROR_MATRIX, "METIS refused a graph of %lld vertices with its status %d",
-                    (long long)count, outcome);
-}
-
-/* Returns whether METIS will find the memory that it takes for the graph. The lists of edges of all coarser graphs are
- * at most twice those of this one, with weights, and the rest is generous. memory is volatile, because compilers remove
- * an unused malloc. */
-static bool has_room(karst_index vertices, karst_index edges)
-{
-  void *volatile memory = malloc((10 * (size_t)edges + 50 * (size_t)vertices + 4096) * 2 * sizeof(idx_t));
-  free(memory);
-  return memory != NULL;
+  karst_metis_end(of_program);
+  return karst_metis_check(context, outcome, count);
 }
 
 /* Orders a small set, whose graph is the current one, by minimum degree: the vertex with the fewest neighbours comes
@@ -181,22 +150,14 @@ karst_status karst_order_metis(const karst_ordering_pattern *pattern, karst_inde
       karst_pattern_symmetrise(context, n, pattern->row_start, pattern->column, &d.start, &d.neighbour);
   if (status) return status;
   const karst_index edges = d.start[n];
-  if (edges > IDX_MAX || n > IDX_MAX) {
-    status = karst_fail(context, KARST_ERROR_INDEX_OVERFLOW,
-                        "METIS was built for graphs of at most %lld vertices or edges, not %lld", (long long)IDX_MAX,
-                        (long long)(n > edges ? n : edges));
-    goto finish;
-  }
+  if ((status = karst_metis_check_size(context, n, edges))) goto finish;
   if ((status = karst_allocate(context, &d.number, n, sizeof *d.number, what)) ||
       (status = karst_allocate(context, &d.waiting, (int64_t)n + 1, sizeof *d.waiting, what)) ||
       (status = karst_allocate(context, &d.part_start, (int64_t)n + 1, sizeof *d.part_start, what)) ||
       (status = karst_allocate(context, &d.part, n, sizeof *d.part, what)) ||
       (status = karst_allocate(context, &d.part_neighbour, edges, sizeof *d.part_neighbour, what)))
     goto finish;
-  if (!has_room(n, edges)) {
-    status = no_memory(context, n);
-    goto finish;
-  }
+  if ((status = karst_metis_check_room(context, n, edges))) goto finish;
   for (karst_index i = 0; i < n; i++) {
     permutation[i] = i;
     d.number[i] = -1;
