@@ -225,6 +225,7 @@ static karst_status make(const struct given *g, karst_halo *halo, karst_matrix *
       s.row_start = s.column = NULL;
     }
     if (!status) (*matrix)->halo = halo;
+    if (!status) (*matrix)->entries = karst_block_offset(g->block_size, g->row_start[g->block_rows]);
     if (!status) status = karst_halo_take_values(*matrix, g->value);
     status = karst_ranks_agree(context, status);
   }

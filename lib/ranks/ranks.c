@@ -177,6 +177,15 @@ karst_status karst_ranks_enter(karst_context *context, karst_status status)
   return karst_ranks_agree(context, status);
 }
 
+karst_status karst_context_agree(karst_context *context, karst_status status)
+{
+  if (!context) return KARST_ERROR_ARGUMENT;
+  if (status > 0 || status < KARST_ERROR_INDEX_OVERFLOW)
+    status =
+        karst_fail(context, KARST_ERROR_ARGUMENT, "the ranks agree on a karst_status, and %d is none", (int)status);
+  return karst_ranks_enter(context, status);
+}
+
 karst_status karst_ranks_largest(karst_context *context, int64_t *number)
 {
   struct karst_ranks *ranks = context->ranks;
