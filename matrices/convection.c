@@ -73,14 +73,13 @@ static karst_status build_convdiff(karst_context *context, const karst_gallery_s
       {"coupling", KARST_PARAMETER_NUMBER, &problem.coupling, 0, 1e100},
   };
   karst_grid_arrays arrays;
-  karst_index cells = karst_grid_cells(spec->size);
   (void)rhs;
   karst_status status = karst_parameters_read(context, spec, 2, parameter);
-  if (!status) status = karst_grid_pattern(context, spec->size, problem.b, NULL, NULL, &arrays);
+  if (!status) status = karst_grid_pattern(context, spec->size, spec->part, problem.b, NULL, NULL, &arrays);
   if (status) return status;
-  for (karst_index number = 0; number < cells; number++) {
+  for (karst_index number = arrays.first; number < arrays.end; number++) {
     karst_cell cell = karst_grid_cell(spec->size, number);
-    fill_row(&problem, &cell, arrays.value + karst_block_offset(problem.b, arrays.row_start[number]));
+    fill_row(&problem, &cell, karst_grid_value(&arrays, problem.b, number));
   }
   return karst_grid_adopt(context, spec->size, problem.b, &arrays, matrix);
 }

@@ -23,7 +23,7 @@ static karst_status build_poisson(karst_context *context, const karst_gallery_sp
   (void)rhs;
   karst_status status = karst_parameters_read(context, spec, 0, NULL);
   return status ? status
-                : karst_grid_diffusion(context, spec->size, spec->generator->dimensions, unit_coupling, NULL, matrix);
+                : karst_grid_diffusion(context, spec, spec->generator->dimensions, unit_coupling, NULL, matrix);
 }
 
 /* Writes one row of laplace27 from entry count on and returns the end of the row. */
@@ -51,14 +51,14 @@ static karst_status build_laplace27(karst_context *context, const karst_gallery_
   (void)rhs;
   for (int axis = 0; axis < 3; axis++) entries *= 3 * (int64_t)spec->size[axis] - 2;
   karst_status status = karst_parameters_read(context, spec, 0, NULL);
-  if (!status) status = karst_grid_allocate(context, cells, 1, entries, &arrays);
+  if (!status) status = karst_grid_allocate(context, cells, spec->part, 1, entries, 27, &arrays);
   if (status) return status;
-  for (karst_index number = 0; number < cells; number++) {
+  for (karst_index number = arrays.first; number < arrays.end; number++) {
     karst_cell cell = karst_grid_cell(spec->size, number);
-    arrays.row_start[number] = count;
+    *karst_grid_start(&arrays, number) = count;
     count = cube_row(spec->size, &cell, count, &arrays);
   }
-  arrays.row_start[cells] = count;
+  *karst_grid_start(&arrays, arrays.end) = count;
   return karst_grid_adopt(context, spec->size, 1, &arrays, matrix);
 }
 
@@ -80,7 +80,7 @@ static karst_status build_anisotropic(karst_context *context, const karst_galler
   };
   (void)rhs;
   karst_status status = karst_parameters_read(context, spec, 3, parameter);
-  return status ? status : karst_grid_diffusion(context, spec->size, 3, tensor_coupling, epsilon, matrix);
+  return status ? status : karst_grid_diffusion(context, spec, 3, tensor_coupling, epsilon, matrix);
 }
 
 struct checkerboard {
@@ -117,7 +117,7 @@ static karst_status build_discontinuous(karst_context *context, const karst_gall
   };
   (void)rhs;
   karst_status status = karst_parameters_read(context, spec, 2, parameter);
-  return status ? status : karst_grid_diffusion(context, spec->size, 3, checkerboard_coupling, &board, matrix);
+  return status ? status : karst_grid_diffusion(context, spec, 3, checkerboard_coupling, &board, matrix);
 }
 
 const struct karst_generator karst_poisson2d = {

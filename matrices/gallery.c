@@ -2,6 +2,8 @@
 #include "config.h"
 
 #include "matrices/gallery.h"
+#include "lib/grid/grid.h"
+#include "lib/ranks/ranks.h"
 #include "support/nearest.h"
 
 #include <stdio.h>
@@ -160,6 +162,46 @@ karst_status karst_gallery_create(karst_context *context, const char *spec, int 
   karst_matrix_destroy(*matrix);
   *matrix = NULL;
   if (rhs) {
+    karst_vector_destroy(*rhs);
+    *rhs = NULL;
+  }
+  return status;
+}
+
+/* Builds this rank's block rows. */
+static karst_status build_part(karst_context *context, const char *spec, int block_size, karst_gallery_part *part,
+                               karst_vector **rhs)
+{
+  karst_gallery_spec parsed = {.size = {1, 1, 1}, .block_size = block_size, .parameters = "", .part = part};
+  karst_matrix *none = NULL;
+  const int64_t rank = karst_context_rank(context), ranks = karst_context_ranks(context);
+  karst_status status = parse(context, spec, &parsed);
+  if (status) return status;
+  const int64_t rows = karst_grid_cells(parsed.size);
+  part->first = (karst_index)(rows * rank / ranks);
+  part->end = (karst_index)(rows * (rank + 1) / ranks);
+  status = parsed.generator->build(context, &parsed, &none, rhs);
+  if (!status && block_size > 0 && part->block_size != block_size)
+    status = karst_fail(context, KARST_ERROR_ARGUMENT, "ranks can make %s in blocks of %d only, not %d",
+                        parsed.generator->name, part->block_size, block_size);
+  return status;
+}
+
+karst_status karst_gallery_create_distributed(karst_context *context, const char *spec, int block_size,
+                                              karst_matrix **matrix, karst_vector **rhs)
+{
+  karst_gallery_part part = {0};
+  if (matrix) *matrix = NULL;
+  if (rhs) *rhs = NULL;
+  if (!context || !matrix) return karst_missing(context, "the place for the matrix");
+  karst_status status = karst_ranks_enter(context, build_part(context, spec, block_size, &part, rhs));
+  if (!status)
+    status = karst_matrix_create_distributed(context, part.end - part.first, part.block_size, part.row_start,
+                                             part.column, part.value, matrix);
+  karst_release(context, part.row_start);
+  karst_release(context, part.column);
+  karst_release(context, part.value);
+  if (status && rhs) {
     karst_vector_destroy(*rhs);
     *rhs = NULL;
   }

@@ -95,7 +95,7 @@ static karst_status build_jump2d(karst_context *context, const karst_gallery_spe
   struct medium medium = {.size = {spec->size[0], spec->size[1], 1}, .a = {1, 1}};
   (void)rhs;
   karst_status status = make_medium(context, spec, &settings, &medium);
-  if (!status) status = karst_grid_diffusion(context, spec->size, 2, volume_coupling, &medium, matrix);
+  if (!status) status = karst_grid_diffusion(context, spec, 2, volume_coupling, &medium, matrix);
   karst_release(context, medium.k);
   return status;
 }
@@ -116,16 +116,16 @@ static double element_entry(const struct medium *medium, karst_index i, karst_in
 static void fill_elements(const karst_index size[3], const struct medium *medium, karst_grid_arrays *arrays)
 {
   karst_index count = 0;
-  for (karst_index j = 0; j < size[1]; j++)
-    for (karst_index i = 0; i < size[0]; i++) {
-      arrays->row_start[i + size[0] * j] = count;
-      for (int dy = j > 0 ? -1 : 0; dy <= (j + 1 < size[1] ? 1 : 0); dy++)
-        for (int dx = i > 0 ? -1 : 0; dx <= (i + 1 < size[0] ? 1 : 0); dx++) {
-          arrays->column[count] = i + dx + size[0] * (j + dy);
-          arrays->value[count++] = element_entry(medium, i, j, dx, dy);
-        }
-    }
-  arrays->row_start[karst_grid_cells(size)] = count;
+  for (karst_index number = arrays->first; number < arrays->end; number++) {
+    const karst_index i = number % size[0], j = number / size[0];
+    *karst_grid_start(arrays, number) = count;
+    for (int dy = j > 0 ? -1 : 0; dy <= (j + 1 < size[1] ? 1 : 0); dy++)
+      for (int dx = i > 0 ? -1 : 0; dx <= (i + 1 < size[0] ? 1 : 0); dx++) {
+        arrays->column[count] = i + dx + size[0] * (j + dy);
+        arrays->value[count++] = element_entry(medium, i, j, dx, dy);
+      }
+  }
+  *karst_grid_start(arrays, arrays->end) = count;
 }
 
 static karst_status build_bilinear2d(karst_context *context, const karst_gallery_spec *spec, karst_matrix **matrix,
@@ -144,7 +144,7 @@ static karst_status build_bilinear2d(karst_context *context, const karst_gallery
   medium.size[1]++;
   karst_status status = make_medium(context, spec, &settings, &medium);
   const int64_t entries = (3 * (int64_t)spec->size[0] - 2) * (3 * (int64_t)spec->size[1] - 2);
-  if (!status) status = karst_grid_allocate(context, karst_grid_cells(spec->size), 1, entries, &arrays);
+  if (!status) status = karst_grid_allocate(context, karst_grid_cells(spec->size), spec->part, 1, entries, 9, &arrays);
   if (!status) {
     fill_elements(spec->size, &medium, &arrays);
     status = karst_grid_adopt(context, spec->size, 1, &arrays, matrix);

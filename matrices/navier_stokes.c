@@ -230,20 +230,18 @@ static void fill_summand(const struct sum *sum, const karst_channel *channel, co
   for (int m = 0; rhs && m < unknowns; m++) rhs[m] = -cell.residual[m];
 }
 
-/* Fills the values of the matrix and, unless rhs is NULL, the right-hand side [n * cells]. */
+/* Fills the values of the matrix and, unless rhs is NULL, the right-hand side, [n] for each cell of the arrays. */
 static void fill_system(const struct sum *sum, const karst_grid_arrays *arrays, double *rhs)
 {
-  karst_index cells = karst_grid_cells(sum->size);
-  for (karst_index number = 0; number < cells; number++) {
+  for (karst_index number = arrays->first; number < arrays->end; number++) {
     karst_cell place = karst_grid_cell(sum->size, number);
-    int64_t start = karst_block_offset(sum->n, arrays->row_start[number]);
-    int64_t end = karst_block_offset(sum->n, arrays->row_start[number + 1]);
-    memset(arrays->value + start, 0, sizeof *arrays->value * (size_t)(end - start));
+    double *start = karst_grid_value(arrays, sum->n, number), *end = karst_grid_value(arrays, sum->n, number + 1);
+    memset(start, 0, sizeof *start * (size_t)(end - start));
     int first = 0;
     for (int i = 0; i < sum->count; i++) {
       const karst_channel *channel = &sum->summand[i];
-      fill_summand(sum, channel, &place, arrays->value + start + first + (int64_t)sum->n * first,
-                   rhs ? rhs + (int64_t)sum->n * number + first : NULL);
+      fill_summand(sum, channel, &place, start + first + (int64_t)sum->n * first,
+                   rhs ? rhs + (int64_t)sum->n * (number - arrays->first) + first : NULL);
       first += channel->turbulent ? KARST_NS_UNKNOWNS : KARST_NS_K;
     }
   }
@@ -262,14 +260,14 @@ static karst_status make_summands(karst_context *context, double reynolds, uint6
   return status;
 }
 
-static karst_status make_system(karst_context *context, const struct sum *sum, karst_matrix **matrix,
-                                karst_vector **rhs)
+static karst_status make_system(karst_context *context, const struct sum *sum, karst_gallery_part *part,
+                                karst_matrix **matrix, karst_vector **rhs)
 {
-  int64_t rows = (int64_t)karst_grid_cells(sum->size) * sum->n;
   double *source = NULL;
   karst_grid_arrays arrays;
-  karst_status status = karst_grid_pattern(context, sum->size, sum->n, NULL, NULL, &arrays);
+  karst_status status = karst_grid_pattern(context, sum->size, part, sum->n, NULL, NULL, &arrays);
   if (status) return status;
+  const int64_t rows = (int64_t)(arrays.end - arrays.first) * sum->n;
   if (rhs) status = karst_allocate(context, &source, rows, sizeof *source, "the right-hand side");
   if (status) {
     karst_grid_release(context, &arrays);
@@ -300,7 +298,7 @@ static karst_status build_ns3d(karst_context *context, const karst_gallery_spec 
                       sum.n);
   karst_status status = karst_parameters_read(context, spec, 3, parameter);
   if (!status) status = make_summands(context, reynolds, flow, &sum);
-  if (!status) status = make_system(context, &sum, matrix, rhs);
+  if (!status) status = make_system(context, &sum, spec->part, matrix, rhs);
   for (int i = 0; i < sum.count; i++) karst_channel_destroy(context, &sum.summand[i]);
   return status;
 }

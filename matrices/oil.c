@@ -227,12 +227,13 @@ void karst_oil_assemble(const karst_oil_model *model, const double *state, const
                         const karst_grid_arrays *arrays)
 {
   int b = model->phases;
-  karst_index cells = karst_grid_cells(model->size);
+  const karst_index first = arrays ? arrays->first : 0;
+  const karst_index end = arrays ? arrays->end : karst_grid_cells(model->size);
   struct cell_equations equations;
-  for (karst_index number = 0; number < cells; number++) {
+  for (karst_index number = first; number < end; number++) {
     equations.cell = karst_grid_cell(model->size, number);
     assemble_cell(model, state, old, &equations);
-    memcpy(residual + (int64_t)b * number, equations.residual, sizeof *residual * (size_t)b);
-    if (arrays) store_blocks(model, &equations, arrays->value + karst_block_offset(b, arrays->row_start[number]));
+    memcpy(residual + (int64_t)b * (number - first), equations.residual, sizeof *residual * (size_t)b);
+    if (arrays) store_blocks(model, &equations, karst_grid_value(arrays, b, number));
   }
 }

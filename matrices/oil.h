@@ -36,8 +36,9 @@ void karst_oil_fill_state(const karst_oil_model *model, uint64_t seed, double *s
  * karst_grid_pattern. */
 bool karst_oil_coupled(const void *model, const karst_cell *cell, int face);
 
-/* Computes residual[phases * cells] of the time step from old to state, for each cell oil, water and gas. Unless arrays
- * is NULL, its derivatives with respect to state go to arrays->value, on the model's pattern. */
+/* Computes the residual of the time step from old to state, for each cell oil, water and gas: residual[phases * cells].
+ * Unless arrays is NULL, it is that of the cells of the arrays, and its derivatives with respect to state go to
+ * arrays->value, on the model's pattern. */
 void karst_oil_assemble(const karst_oil_model *model, const double *state, const double *old, double *residual,
                         const karst_grid_arrays *arrays);
 

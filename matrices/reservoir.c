@@ -88,16 +88,19 @@ static karst_status make_rhs(karst_context *context, int64_t rows, double *resid
   return karst_vector_set(*rhs, rows, residual);
 }
 
+/* The state of all cells decides which is upwind of which, also for the rows of a part. */
 static karst_status make_system(karst_context *context, const karst_oil_model *model, uint64_t seed,
-                                karst_matrix **matrix, karst_vector **rhs)
+                                karst_gallery_part *part, karst_matrix **matrix, karst_vector **rhs)
 {
   karst_index cells = karst_grid_cells(model->size);
-  int64_t rows = (int64_t)cells * model->phases;
-  karst_grid_arrays arrays = {NULL, NULL, NULL};
+  int64_t rows = (int64_t)(part ? part->end - part->first : cells) * model->phases;
+  karst_grid_arrays arrays = {0};
   double *state = NULL, *residual = NULL;
-  karst_status status = karst_allocate(context, &state, rows, sizeof *state, "the reservoir's state");
+  karst_status status =
+      karst_allocate(context, &state, (int64_t)cells * model->phases, sizeof *state, "the reservoir's state");
   if (!status) status = karst_allocate(context, &residual, rows, sizeof *residual, "the residual");
-  if (!status) status = karst_grid_pattern(context, model->size, model->phases, karst_oil_coupled, model, &arrays);
+  if (!status)
+    status = karst_grid_pattern(context, model->size, part, model->phases, karst_oil_coupled, model, &arrays);
   if (status) goto done;
   karst_oil_fill_state(model, seed, state);
   karst_oil_assemble(model, state, state, residual, &arrays);
@@ -118,7 +121,7 @@ static karst_status build(karst_context *context, const karst_gallery_spec *spec
   karst_status status = read_settings(context, spec, &settings);
   model.time_step = settings.time_step;
   if (!status) status = make_model(context, &settings, &model);
-  if (!status) status = make_system(context, &model, settings.seed, matrix, rhs);
+  if (!status) status = make_system(context, &model, settings.seed, spec->part, matrix, rhs);
   karst_release(context, model.kx);
   karst_release(context, model.kz);
   return status;

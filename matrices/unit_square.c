@@ -25,57 +25,56 @@ static double source(double x, double y)
   return -exp(x * y) * (q * (2 + 2 * y * (2 * x - 1) + y * y * p) + p * (2 + 2 * x * (2 * y - 1) + x * x * q));
 }
 
-/* The number of entries before node (0, j); j is NY at the end of the last row. */
-static int64_t entries_before(const karst_index size[3], karst_index j)
+/* The number of entries before a node; node NX NY is the end. */
+static int64_t entries_before(const karst_index size[3], karst_index number)
 {
-  const int64_t nx = size[0], edges = (j > 0 ? 1 : 0) + (j == size[1] ? 1 : 0);
-  return j * (5 * nx - 2) - edges * nx;
+  const int64_t nx = size[0], i = number % nx, j = number / nx, edges = (j > 0 ? 1 : 0) + (j == size[1] ? 1 : 0);
+  const int64_t absent = (j == 0 ? 1 : 0) + (j == size[1] - 1 ? 1 : 0); /* neighbours of a node of the line */
+  return j * (5 * nx - 2) - edges * nx + i * (5 - absent) - (i > 0 ? 1 : 0);
 }
 
-/* Writes the rows of the nodes (0, j) to (NX - 1, j). */
-static void write_line(const karst_index size[3], karst_index j, karst_grid_arrays *arrays)
+/* Writes the row of a node. */
+static void write_node(const karst_index size[3], karst_index number, karst_grid_arrays *arrays)
 {
   const double ratio = ((double)size[0] + 1) / ((double)size[1] + 1); /* hy / hx */
   const double west_east = -ratio, south_north = -1 / ratio, centre = 2 * (ratio + 1 / ratio);
-  const karst_index nx = size[0];
-  karst_index count = (karst_index)entries_before(size, j);
-  for (karst_index i = 0; i < nx; i++) {
-    const karst_index number = i + nx * j;
-    const struct {
-      bool present;
-      karst_index column;
-      double value;
-    } entry[] = {{j > 0, number - nx, south_north},
-                 {i > 0, number - 1, west_east},
-                 {true, number, centre},
-                 {i + 1 < nx, number + 1, west_east},
-                 {j + 1 < size[1], number + nx, south_north}};
-    arrays->row_start[number] = count;
-    for (int e = 0; e < 5; e++) {
-      if (!entry[e].present) continue;
-      arrays->column[count] = entry[e].column;
-      arrays->value[count++] = entry[e].value;
-    }
+  const karst_index nx = size[0], i = number % nx, j = number / nx;
+  karst_index count = (karst_index)(entries_before(size, number) - entries_before(size, arrays->first));
+  const struct {
+    bool present;
+    karst_index column;
+    double value;
+  } entry[] = {{j > 0, number - nx, south_north},
+               {i > 0, number - 1, west_east},
+               {true, number, centre},
+               {i + 1 < nx, number + 1, west_east},
+               {j + 1 < size[1], number + nx, south_north}};
+  *karst_grid_start(arrays, number) = count;
+  for (int e = 0; e < 5; e++) {
+    if (!entry[e].present) continue;
+    arrays->column[count] = entry[e].column;
+    arrays->value[count++] = entry[e].value;
   }
 }
 
 typedef double point_function(double x, double y);
 
-/* Makes the vector of factor function(x, y) at the nodes. */
-static karst_status make_vector(karst_context *context, const karst_index size[3], point_function *function,
+/* Makes the vector of factor function(x, y) at the nodes, all or those of the part. */
+static karst_status make_vector(karst_context *context, const karst_gallery_spec *spec, point_function *function,
                                 double factor, karst_vector **vector)
 {
-  const karst_index nodes = karst_grid_cells(size);
+  const karst_index *size = spec->size, first = spec->part ? spec->part->first : 0;
+  const karst_index nodes = (spec->part ? spec->part->end : karst_grid_cells(size)) - first;
   double *host;
   karst_status status = karst_allocate(context, &host, nodes, sizeof *host, "the values at the nodes");
   if (status) return status;
   karst_piece piece = karst_begin(context, KARST_KIND_ONCE, nodes);
 #pragma omp parallel num_threads(piece.threads)
   {
-    const karst_part part = karst_part_begin(&piece, size[1]);
-    for (karst_index j = part.first; j < part.last; j++)
-      for (karst_index i = 0; i < size[0]; i++)
-        host[i + size[0] * j] = factor * function(coordinate(i, size[0]), coordinate(j, size[1]));
+    const karst_part part = karst_part_begin(&piece, nodes);
+    for (karst_index k = part.first; k < part.last; k++)
+      host[k] =
+          factor * function(coordinate((first + k) % size[0], size[0]), coordinate((first + k) / size[0], size[1]));
     karst_part_end(&piece, &part);
   }
   karst_end(context, &piece);
@@ -89,29 +88,30 @@ static karst_status build(karst_context *context, const karst_gallery_spec *spec
                           karst_vector **rhs)
 {
   const karst_index *size = spec->size, nodes = karst_grid_cells(size);
-  const int64_t entries = entries_before(size, size[1]);
+  const int64_t entries = entries_before(size, nodes);
   karst_grid_arrays arrays;
   karst_status status = karst_parameters_read(context, spec, 0, NULL);
-  if (!status) status = karst_grid_allocate(context, nodes, 1, entries, &arrays);
+  if (!status) status = karst_grid_allocate(context, nodes, spec->part, 1, entries, 5, &arrays);
   if (status) return status;
   karst_piece piece = karst_begin(context, KARST_KIND_ONCE, entries);
 #pragma omp parallel num_threads(piece.threads)
   {
-    const karst_part part = karst_part_begin(&piece, size[1]);
-    for (karst_index j = part.first; j < part.last; j++) write_line(size, j, &arrays);
+    const karst_part part = karst_part_begin(&piece, arrays.end - arrays.first);
+    for (karst_index k = part.first; k < part.last; k++) write_node(size, arrays.first + k, &arrays);
     karst_part_end(&piece, &part);
   }
   karst_end(context, &piece);
-  arrays.row_start[nodes] = (karst_index)entries;
+  *karst_grid_start(&arrays, arrays.end) =
+      (karst_index)(entries_before(size, arrays.end) - entries_before(size, arrays.first));
   status = karst_grid_adopt(context, size, 1, &arrays, matrix);
   if (status || !rhs) return status;
-  return make_vector(context, size, source, 1 / (((double)size[0] + 1) * ((double)size[1] + 1)), rhs);
+  return make_vector(context, spec, source, 1 / (((double)size[0] + 1) * ((double)size[1] + 1)), rhs);
 }
 
 static karst_status make_exact(karst_context *context, const karst_gallery_spec *spec, karst_vector **exact)
 {
   karst_status status = karst_parameters_read(context, spec, 0, NULL);
-  return status ? status : make_vector(context, spec->size, solution, 1, exact);
+  return status ? status : make_vector(context, spec, solution, 1, exact);
 }
 
 const struct karst_generator karst_unitsquare = {

@@ -185,7 +185,8 @@ static void test_jacobian(karst_context *context, int phases, bool impermeable)
   karst_grid_arrays arrays;
   karst_matrix *A;
   make_example(phases, impermeable, &e);
-  tap_need(context, karst_grid_pattern(context, e.model.size, phases, karst_oil_coupled, &e.model, &arrays), "pattern");
+  tap_need(context, karst_grid_pattern(context, e.model.size, NULL, phases, karst_oil_coupled, &e.model, &arrays),
+           "pattern");
   karst_oil_assemble(&e.model, e.state, e.old, e.residual, &arrays);
   tap_need(context, karst_grid_adopt(context, e.model.size, phases, &arrays, &A), "adopt");
   double worst = 0, *dense = tap_dense(A), *difference = calloc((size_t)e.rows, sizeof *difference);
