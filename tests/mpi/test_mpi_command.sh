@@ -35,8 +35,8 @@ solve 2 absent.mtx
 report "a file that is missing is one sentence and status 2" "$(prints 2 "no file named 'absent.mtx'")"
 solve 2 poisson3d:5x5x5 --precond ras --overlap 4
 report "so is an option that the ranks refuse" "$(prints 2 'overlap')"
-solve 1 poisson3d:5x5x5 --solution "$scratch/x"
-report "so is an option that needs the whole system" "$(prints 2 '^solve: --solution needs the whole system')"
+solve 1 poisson3d:5x5x5 --spy "$scratch/x.svg"
+report "so is an option that needs the whole system" "$(prints 2 '^solve: --spy draws the whole pattern')"
 solve 1 poisson3d:5x5x5 --device cuda:99
 report "a device that is missing is status 3" "$(prints 3 '^solve: rank 0: ')"
 
@@ -49,7 +49,86 @@ exec "$builddir/tools/solve" $name --ranks
 end
 chmod +x "$scratch/differ"
 on_ranks 3 "$scratch/differ" >"$scratch/output" 2>&1 && ended=0 || ended=$?
-report "what one rank cannot read ends all" "$(prints 2 'another rank cannot read the system')"
+report "what one rank cannot make ends all, with its sentence" "$(prints 2 '^solve: rank 1: .*problem "absent.mtx"')"
+
+# alike WHAT RANKS ARGUMENT... checks that ranks write the solution that one process has, in the same order.
+alike()
+{
+  what=$1 ranks=$2
+  shift 2
+  rm -f "$scratch/alone.mtx" "$scratch/ranks.mtx"
+  "$builddir/tools/solve" "$@" --rtol 1e-11 --quiet --solution "$scratch/alone.mtx" 2>/dev/null
+  solve "$ranks" "$@" $partition --rtol 1e-11 --solution "$scratch/ranks.mtx"
+  report "$what has the solution of one process" "$(prints 0 '^converged after' &&
+    "$builddir/tools/diff" --rtol 1e-7 "$scratch/alone.mtx" "$scratch/ranks.mtx" >"$scratch/differ" 2>&1 ||
+    shown "$scratch/differ")"
+}
+awk 'BEGIN { for (i = 0; i < 960; i++) print int(i * 7 / 3) % 3 }' >"$scratch/parts"
+"$builddir/tools/convert" blackoil:12x10x8 "$scratch/oil.kbsr" 2>/dev/null
+for partition in '--partition even' "--partition $scratch/parts" ''; do
+  alike "a problem on 3 ranks ${partition:-by default}" 3 blackoil:12x10x8 --solver gmres
+  alike "a file on 3 ranks ${partition:-by default}" 3 "$scratch/oil.kbsr" --rhs random:3 --solver gmres
+done
+partition=''
+alike 'a problem with random numbers' 4 poisson3d:6x5x4 --rhs random:5
+alike 'a problem that is negated' 2 poisson3d:6x5x4 --negate --rhs Aones
+awk 'BEGIN { for (i = 0; i < 34; i++) print 1 - i % 2 }' >"$scratch/few"
+partition="--partition $scratch/few"
+alike 'a last block that is padded, on the first rank,' 2 poisson2d:25x4 --block 3
+partition=''
+if "$builddir/tools/solve" --version | grep -q METIS; then
+  solve 2 "$scratch/oil.kbsr"
+  report "files are divided by METIS" "$(prints 0 '^partition   metis: the largest part has')"
+  solve 3 blackoil:12x10x8 --partition metis --json
+  report "so are problems that ask for it; JSON says so" "$(prints 0 '"partition": *"metis"')"
+else
+  solve 2 blackoil:12x10x8 --partition metis
+  report "METIS is missing, which a sentence says" "$(prints 2 '^solve: a partition needs METIS')"
+fi
+
+# refuses WHAT PATTERN checks what is said of the file $scratch/bad, on 2 ranks.
+refuses()
+{
+  for name in poisson2d:2x2 "$scratch/small.kbsr"; do
+    solve 2 $name --partition "$scratch/bad"
+    report "$1 is refused, of $(basename "$name")" "$(prints 2 "^solve: .*$2")"
+  done
+}
+"$builddir/tools/convert" poisson2d:2x2 "$scratch/small.kbsr" 2>/dev/null
+refuses 'a file of parts that is missing' 'even, metis or a file, and .*bad cannot be read'
+printf '0\n1\n2\n0\n' >"$scratch/bad"
+refuses 'a part that is no rank' "bad, line 3: '2' is not the number of one of 2 processes"
+printf '0\n1\nx\n0\n' >"$scratch/bad"
+refuses 'a word' "bad, line 3: 'x' is not the number"
+printf '0\n1\n' >"$scratch/bad"
+refuses 'a short file' 'bad, line 3: the file ends, but the matrix has 4 block rows'
+printf '0\n1\n1\n0\n1\n' >"$scratch/bad"
+refuses 'a long file' 'bad, line 5: the matrix has only 4 block rows'
+"$builddir/tools/solve" poisson2d:2x2 --partition even >"$scratch/output" 2>&1 && ended=0 || ended=$?
+report "--partition needs --ranks" "$(prints 2 '^solve: --partition divides a system over the processes of mpiexec')"
+
+# What follows from the solution.
+"$builddir/tools/solve" unitsquare:15x15 --exact --rtol 1e-12 >"$scratch/alone"
+error=$(sed -n "s/^error .* = \([^ ]*\) against.*/\1/p" "$scratch/alone")
+solve 3 unitsquare:15x15 --exact --rtol 1e-12
+report "ranks have the error of one process" "$([ "$error" ] && prints 0 "= $error against the exact solution" || shown "$scratch/alone")"
+solve 3 blackoil:6x5x4 --repeat 2 --view
+report "ranks repeat a solve" "$(prints 0 '^repeated    2 times')"
+report "and say what was chosen" "$(prints 0 '^options read:')"
+solve 2 blackoil:6x5x4 --reference
+if grep -q 'configured without SuiteSparse' "$scratch/output"; then
+  skip "rank 0 has a direct solution" 'built without UMFPACK'
+else
+  report "rank 0 has a direct solution" "$(prints 0 '^reference   UMFPACK: |x - x_ref| / |x_ref| = [0-9.]*e-')"
+fi
+solve 2 blackoil:6x5x4 --plot "$scratch/plot.svg"
+if grep -q gnuplot "$scratch/output"; then
+  skip "rank 0 draws" 'gnuplot is missing'
+else
+  report "rank 0 draws" "$([ -s "$scratch/plot.svg" ] && prints 0 '^converged after')"
+fi
+solve 2 poisson3d:5x5x5 --solution "$scratch/no/x.mtx"
+report "a solution that cannot be written is one sentence" "$(prints 2 "^solve: $scratch/no/x.mtx: ")"
 
 # It may be installed.
 LD_LIBRARY_PATH='' solve 1 poisson3d:5x5x5

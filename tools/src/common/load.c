@@ -39,6 +39,12 @@ static int fail_unknown_matrix(const char *name)
   return tool_fail(TOOL_FAILED, "no file named '%s'; the generated problems are %s", name, list);
 }
 
+bool tool_is_problem(const char *name)
+{
+  struct stat file;
+  return stat(name, &file) != 0 && is_gallery_name(name);
+}
+
 int tool_check_matrix(const char *name)
 {
   struct stat file;

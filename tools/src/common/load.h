@@ -21,6 +21,9 @@ int tool_load(karst_context *context, const struct tool_request *request, karst_
  * not given. */
 int tool_set_duplicates(karst_context *context, const char *text);
 
+/* Whether a name is a problem of the gallery and no file has it. */
+bool tool_is_problem(const char *name);
+
 /* Reports an error if a name is no file and does not begin with a problem of the gallery. */
 int tool_check_matrix(const char *name);
 

@@ -240,6 +240,9 @@ int solve_print_json(const karst_context *context, const struct solve_report *re
   if (report->ranks) {
     set_integer(object, "ranks", report->ranks);
     set_text(object, "transport", report->transport);
+    set_text(object, "partition", report->partition);
+    set_real(object, "largest_part", report->largest_part);
+    set_integer(object, "ghosts", report->ghosts);
   }
   if (report->effective) set_text(object, "solver_used", tool_option_text(report->effective, "solver"));
   set_extras(object, report);

@@ -121,14 +121,10 @@ static void write_plot(struct tool_gnuplot *plot, const struct solve_report *rep
     fprintf(script, "[0:%ld] NaN notitle\n", last);
 }
 
-int solve_plot(karst_context *context, const struct solve_report *report, const struct watch_record *record,
-               const karst_vector *b)
+int solve_plot(const struct solve_report *report, const struct watch_record *record, double norm)
 {
   struct tool_gnuplot plot;
   const struct tool_curve *curve = &record->curve;
-  double norm = 0;
-  const karst_status status = karst_vector_norm(b, &norm);
-  if (status) return tool_fail_library(context, status);
   const double start = curve->count ? curve->point[0].residual : 1;
   struct scale scale = find_scale(report->settings->options, norm, start);
   if (!can_be_drawn(scale.norm)) scale.norm = 1;

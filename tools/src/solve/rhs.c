@@ -19,15 +19,40 @@ static bool is_random(const char *text, uint64_t *seed)
   return !*end && !errno;
 }
 
-/* Makes one value for each row of the matrix, except the rows that pad it. */
-static karst_status make(karst_context *context, const char *text, int64_t rows, karst_vector **vector)
+static bool is_ones(const char *text) { return strcmp(text, "ones") == 0 || strcmp(text, "Aones") == 0; }
+
+bool solve_rhs_needs_no_file(const char *text)
 {
   uint64_t seed;
-  bool ones = strcmp(text, "ones") == 0 || strcmp(text, "Aones") == 0, random = is_random(text, &seed);
+  return !text || is_ones(text) || is_random(text, &seed);
+}
+
+/* Fills the vector with the random numbers behind the first skip ones. */
+static karst_status fill_random(karst_context *context, uint64_t seed, int64_t skip, karst_vector *vector)
+{
+  const int64_t rows = karst_vector_length(vector);
+  if (skip == 0) return karst_vector_fill_random(vector, seed);
+  karst_vector *all;
+  karst_status status = karst_vector_create(context, skip + rows, &all);
+  double *host = malloc((size_t)(skip + rows) * sizeof *host);
+  if (!status && !host) status = karst_context_fail(context, KARST_ERROR_NO_MEMORY, "no memory for random numbers");
+  if (!status) status = karst_vector_fill_random(all, seed);
+  if (!status) status = karst_vector_get(all, skip + rows, host);
+  if (!status) status = karst_vector_set(vector, rows, host + skip);
+  karst_vector_destroy(all);
+  free(host);
+  return status;
+}
+
+/* Makes one value for each row of the matrix, except the rows that pad it; skip: the rows of lower ranks. */
+static karst_status make(karst_context *context, const char *text, int64_t skip, int64_t rows, karst_vector **vector)
+{
+  uint64_t seed;
+  const bool ones = is_ones(text), random = is_random(text, &seed);
   if (!ones && !random) return karst_vector_read(context, text, vector);
   karst_status status = karst_vector_create(context, rows, vector);
   if (status) return status;
-  return ones ? karst_vector_fill(*vector, 1) : karst_vector_fill_random(*vector, seed);
+  return ones ? karst_vector_fill(*vector, 1) : fill_random(context, seed, skip, *vector);
 }
 
 /* Computes v <- A v. */
@@ -74,7 +99,8 @@ int solve_rhs(karst_context *context, const struct solve_settings *settings, con
   if (!use_own && strcmp(*text, "-") == 0)
     return tool_fail(TOOL_FAILED,
                      "--rhs takes a file, ones, Aones or random; only a matrix can come from standard input");
-  if (!use_own) status = make(context, *text, rows, &made);
+  const int64_t skip = (int64_t)karst_matrix_first_block_row(A) * karst_matrix_block_size(A);
+  if (!use_own) status = make(context, *text, skip, rows, &made);
   const karst_vector *source = use_own ? own : made;
   *file = use_own ? karst_vector_source(own) : *karst_vector_source(made) ? settings->rhs : "";
   if (status) {

@@ -6,8 +6,9 @@
 #include "tools/src/solve/hint.h"
 #include "tools/src/common/input.h"
 #include "tools/src/common/load.h"
-#include "tools/src/solve/solve_ranks.h"
+#include "tools/src/solve/solve_parts.h"
 #include "tools/src/solve/solve_pictures.h"
+#include "tools/src/solve/solve_ranks.h"
 #include "tools/src/solve/watch.h"
 
 #include <stdlib.h>
@@ -16,11 +17,13 @@
 /* The objects of one run; each is NULL until it is made. */
 struct run {
   karst_context *context;
-  karst_context *reader; /* with --ranks, of the whole system */
+  karst_context *reader; /* with --ranks, of what rank 0 has of the whole system */
   karst_matrix *A;
   karst_vector *own; /* the right-hand side that came with A */
   karst_vector *b, *x;
   karst_vector *exact; /* the solution that --exact compares with */
+  karst_vector *whole; /* with --ranks, x of all ranks on rank 0, once something needs it */
+  struct parts parts;
   karst_solver *solver;
 };
 
@@ -28,11 +31,21 @@ static void release(struct run *run)
 {
   karst_solver_destroy(run->solver);
   karst_vector_destroy(run->exact);
+  karst_vector_destroy(run->whole);
+  parts_release(&run->parts);
   karst_vector_destroy(run->x);
   karst_vector_destroy(run->b);
   karst_vector_destroy(run->own);
   karst_matrix_destroy(run->A);
 }
+
+/* Makes a status that of all ranks; without --ranks it stays. */
+static int agree(const struct run *run, const struct solve_settings *settings, int status)
+{
+  return settings->ranks ? ranks_agree(run->context, status) : status;
+}
+
+static bool is_root(const struct run *run) { return karst_context_rank(run->context) == 0; }
 
 /* Threads that wait for a processor keep the others waiting. */
 static void note_threads(const struct solve_settings *settings)
@@ -74,7 +87,8 @@ static int read_system(struct run *run, struct watch *watch, struct solve_report
   struct tool_grid grid;
   int exit_status = tool_parse_grid(settings->grid, settings->actnum, &grid);
   if (exit_status == TOOL_GO_ON) exit_status = tool_input(settings->matrix, &path);
-  if (exit_status == TOOL_GO_ON && settings->exact) exit_status = tool_load_exact(run->context, path, &run->exact);
+  if (exit_status == TOOL_GO_ON && settings->exact && !settings->ranks)
+    exit_status = tool_load_exact(run->context, path, &run->exact);
   if (exit_status != TOOL_GO_ON) return exit_status;
   const struct tool_request request = {path, settings->block, settings->stored_triangle, settings->negate,
                                        settings->insert_diagonal};
@@ -94,23 +108,56 @@ static int read_system(struct run *run, struct watch *watch, struct solve_report
   return TOOL_GO_ON;
 }
 
-/* Reads the system on each rank, and keeps the rank's own part. What the report names of it stays. */
+/* Reads the whole system on rank 0, into its reader. */
+static int read_whole(struct run *run, struct run *whole, struct watch *watch, struct solve_report *report)
+{
+  *whole = (struct run){.context = run->reader};
+  return is_root(run) ? read_system(whole, watch, report) : TOOL_GO_ON;
+}
+
+/* Makes the reader. */
+static int open_reader(struct run *run, const struct solve_settings *settings)
+{
+  if (karst_context_create(NULL, &run->reader)) return tool_fail_memory("the whole system");
+  if (!settings->quiet) karst_context_set_message(run->reader, tool_message, NULL);
+  return tool_set_duplicates(run->reader, settings->duplicates);
+}
+
+/* Makes this rank's part of the system. What the report names of the right-hand side stays. */
 static int read_part(struct run *run, struct watch *watch, struct solve_report *report)
 {
-  karst_status created = karst_context_create(NULL, &run->reader);
-  struct run whole = {.context = run->reader};
-  int status = created ? tool_fail_memory("the whole system") : TOOL_GO_ON;
-  if (!created && !report->settings->quiet) karst_context_set_message(run->reader, tool_message, NULL);
-  if (status == TOOL_GO_ON) status = tool_set_duplicates(run->reader, report->settings->duplicates);
-  if (status == TOOL_GO_ON) status = read_system(&whole, watch, report);
-  status = ranks_agree(run->context, status);
-  if (status == TOOL_GO_ON) status = ranks_cut(run->context, whole.A, whole.b, &run->A, &run->b, &run->x);
-  run->own = whole.own;
-  whole.own = NULL;
-  release(&whole);
+  struct parts_system made = {0};
+  struct run whole = {0};
+  const double start = tool_clock();
+  watch_phase(watch, "read");
   report->ranks = karst_context_ranks(run->context);
   report->transport = karst_context_transport(run->context);
-  return status;
+  report->rhs = report->rhs_file = "";
+  double generates = parts_generates(report->settings);
+  int status = ranks_agree(run->context, open_reader(run, report->settings));
+  if (status == TOOL_GO_ON) status = ranks_broadcast(run->context, &generates);
+  if (status == TOOL_GO_ON && generates != 0) {
+    status = parts_generate(run->context, report, &run->own, &made);
+  } else if (status == TOOL_GO_ON) {
+    status = ranks_agree(run->context, read_whole(run, &whole, watch, report));
+    if (status == TOOL_GO_ON) status = parts_take(run->context, whole.A, whole.b, &made);
+    run->own = whole.own;
+    whole.own = NULL;
+    release(&whole);
+  }
+  if (status == TOOL_GO_ON) status = parts_place(run->context, report, &made, &run->parts, &run->A, &run->b);
+  parts_release_system(&made);
+  if (status != TOOL_GO_ON) return status;
+  const karst_status created = karst_vector_create(run->context, karst_vector_length(run->b), &run->x);
+  report->time_read = tool_clock() - start;
+  return ranks_agree(run->context, created ? tool_fail_library(run->context, created) : TOOL_GO_ON);
+}
+
+/* Makes x of all ranks known to rank 0. */
+static int gather(struct run *run, const struct solve_settings *settings)
+{
+  if (!settings->ranks || !(settings->solution || settings->exact || settings->reference)) return TOOL_GO_ON;
+  return parts_bring_home(run->context, &run->parts, run->x, &run->whole);
 }
 
 /* Reports that set-up has refused the matrix, and what to try where that is known. */
@@ -174,10 +221,10 @@ static void find_hint(struct run *run, struct solve_report *report)
 }
 
 /* Computes max |x - u|, a NaN if one of the differences is. */
-static int measure_error(struct run *run, struct solve_report *report)
+static int compare_exact(const struct run *run, const karst_vector *solution, struct solve_report *report)
 {
   double *x, *u;
-  int exit_status = tool_vector_to_host(run->context, run->x, report->rows, &x);
+  int exit_status = tool_vector_to_host(run->context, solution, report->rows, &x);
   if (exit_status != TOOL_GO_ON) return exit_status;
   exit_status = tool_vector_to_host(run->context, run->exact, report->rows, &u);
   for (int64_t i = 0; exit_status == TOOL_GO_ON && i < report->rows; i++) {
@@ -190,8 +237,33 @@ static int measure_error(struct run *run, struct solve_report *report)
   return exit_status;
 }
 
+/* Over ranks, rank 0 compares. */
+static int measure_error(struct run *run, struct solve_report *report)
+{
+  if (!report->settings->ranks) return compare_exact(run, run->x, report);
+  int status = TOOL_GO_ON;
+  if (is_root(run)) status = tool_load_exact(run->reader, report->settings->matrix, &run->exact);
+  if (is_root(run) && status == TOOL_GO_ON) status = compare_exact(run, run->whole, report);
+  return ranks_agree(run->context, status);
+}
+
+/* Over ranks, rank 0 makes the whole system and solves it. */
+static int solve_directly(struct run *run, struct watch *watch, struct solve_report *report)
+{
+  struct run whole;
+  struct solve_report unused = {.settings = report->settings};
+  watch_phase(watch, "reference");
+  if (!report->settings->ranks) return reference_solve(run->context, run->A, run->b, run->x, &report->reference);
+  int status = read_whole(run, &whole, watch, &unused);
+  if (status == TOOL_GO_ON && is_root(run))
+    status = reference_solve(run->reader, whole.A, whole.b, run->whole, &report->reference);
+  release(&whole);
+  return ranks_agree(run->context, status);
+}
+
 /* Repeats what a simulator does: new values, factorization and a solution from zero, in x; the report has the solution
- * of the first solve. factor and solve: [settings->repeat] seconds. The values are those of the first solve, so that no
+ * of the first solve. factor and solve: [settings->repeat] seconds. The values are those of the first solve, which value
+ * has, or NULL: the matrix has them as they are, over ranks. No
  * repetition may end worse, except in a trial of auto. It can end better, as some preconditioners start from their last
  * factors. */
 static int repeat(struct run *run, struct watch *watch, struct solve_report *report, const double *value,
@@ -202,7 +274,7 @@ static int repeat(struct run *run, struct watch *watch, struct solve_report *rep
   const bool tries = tool_updates_choose(report->settings->options);
   for (int i = 0; i < report->settings->repeat; i++) {
     watch_phase(watch, "repeat");
-    karst_status status = karst_matrix_update_values(run->A, value);
+    karst_status status = value ? karst_matrix_update_values(run->A, value) : karst_matrix_values_changed(run->A);
     if (!status) status = karst_solver_update(run->solver);
     if (!status) status = karst_vector_fill(x, 0);
     if (!status) status = karst_solver_solve(run->solver, run->b, x, &result);
@@ -221,14 +293,17 @@ static int repeat(struct run *run, struct watch *watch, struct solve_report *rep
 
 static int solve_again(struct run *run, struct watch *watch, struct solve_report *report)
 {
-  int times = report->settings->repeat;
-  double *value, *seconds = malloc(2 * (size_t)times * sizeof *seconds);
+  const int times = report->settings->repeat;
+  double *value = NULL, *seconds = malloc(2 * (size_t)times * sizeof *seconds);
   karst_vector *x = NULL;
-  if (!seconds) return tool_fail_memory("the times of --repeat");
-  int exit_status = tool_matrix_to_host(run->context, run->A, &value);
-  const karst_status status =
-      exit_status == TOOL_GO_ON ? karst_vector_create(run->context, karst_vector_length(run->x), &x) : KARST_SUCCESS;
-  if (status) exit_status = tool_fail_library(run->context, status);
+  int exit_status = seconds ? TOOL_GO_ON : tool_fail_memory("the times of --repeat");
+  if (exit_status == TOOL_GO_ON && !report->settings->ranks)
+    exit_status = tool_matrix_to_host(run->context, run->A, &value);
+  if (exit_status == TOOL_GO_ON) {
+    const karst_status status = karst_vector_create(run->context, karst_vector_length(run->x), &x);
+    if (status) exit_status = tool_fail_library(run->context, status);
+  }
+  exit_status = agree(run, report->settings, exit_status);
   if (exit_status == TOOL_GO_ON) exit_status = repeat(run, watch, report, value, x, seconds, seconds + times);
   if (exit_status == TOOL_GO_ON)
     report->repeat = (struct solve_repeat){tool_median(times, seconds), tool_median(times, seconds + times)};
@@ -269,39 +344,62 @@ static void note_failure(struct solve_report *report, int status)
   if (report->failed == TOOL_GO_ON) report->failed = status;
 }
 
-/* Writes the files that show the solution and its way. */
+/* Writes the files that show the solution and its way; over ranks, rank 0 does. */
 static void write_files(struct run *run, const struct watch *watch, struct solve_report *report)
 {
   const struct solve_settings *settings = report->settings;
-  if (settings->plot) note_failure(report, solve_plot(run->context, report, &watch->record, run->b));
-  if (settings->solution)
-    note_failure(report, tool_write_vector(run->context, run->x, report->rows, settings->solution));
+  double norm = 0;
+  const karst_status status = settings->plot ? karst_vector_norm(run->b, &norm) : KARST_SUCCESS;
+  if (status) note_failure(report, tool_fail_library(run->context, status));
+  if (!status && settings->plot && is_root(run)) note_failure(report, solve_plot(report, &watch->record, norm));
+  if (settings->solution && is_root(run)) {
+    const karst_vector *x = settings->ranks ? run->whole : run->x;
+    note_failure(report, tool_write_vector(run->context, x, report->rows, settings->solution));
+  }
+  report->failed = agree(run, settings, report->failed);
+}
+
+/* Joins the ranks before files are looked at, which rank 0 writes alone. */
+static int begin(struct run *run, struct watch *watch, const struct solve_settings *settings)
+{
+  int status = choose_device(run, settings);
+  if (!settings->ranks) return status == TOOL_GO_ON ? choose_threads(run, settings) : status;
+  if (status != TOOL_GO_ON) return status;
+  if (!is_root(run)) watch->history_path = NULL;
+  status = is_root(run) ? solve_check_outputs(settings) : TOOL_GO_ON;
+  if (status == TOOL_GO_ON) status = choose_threads(run, settings);
+  return ranks_agree(run->context, status);
+}
+
+/* Solves, and does what follows from the solution before it is reported. */
+static int solve_and_compare(struct run *run, struct watch *watch, struct solve_report *report)
+{
+  const struct solve_settings *settings = report->settings;
+  int status = solve_once(run, watch, report);
+  if (status == TOOL_GO_ON) status = watch_close_history(watch);
+  status = agree(run, settings, status);
+  if (status == TOOL_GO_ON) status = gather(run, settings);
+  if (status == TOOL_GO_ON && settings->exact) status = measure_error(run, report);
+  if (status == TOOL_GO_ON && settings->repeat) status = solve_again(run, watch, report);
+  if (status == TOOL_GO_ON && settings->reference) status = solve_directly(run, watch, report);
+  if (status == TOOL_GO_ON) find_hint(run, report);
+  if (status == TOOL_GO_ON && settings->profile) status = take_profile(run, watch, report);
+  return status;
 }
 
 static int solve(struct run *run, struct watch *watch, struct solve_report *report)
 {
   const struct solve_settings *settings = report->settings;
-  int status = choose_device(run, settings);
-  if (status == TOOL_GO_ON) status = choose_threads(run, settings);
   report->failed = TOOL_GO_ON;
+  int status = begin(run, watch, settings);
   if (status == TOOL_GO_ON) status = tool_set_duplicates(run->context, settings->duplicates);
-  if (karst_context_rank(run->context) != 0) watch->history_path = NULL;
   if (status == TOOL_GO_ON) status = settings->ranks ? read_part(run, watch, report) : read_system(run, watch, report);
-  if (status == TOOL_GO_ON) status = set_up(run, watch, report);
+  if (status == TOOL_GO_ON) status = agree(run, settings, set_up(run, watch, report));
   if (report->effective && settings->spy) {
     watch_phase(watch, "spy");
     note_failure(report, solve_spy(run->context, report, status == TOOL_GO_ON ? run->solver : NULL, run->A));
   }
-  if (status == TOOL_GO_ON) status = solve_once(run, watch, report);
-  if (status == TOOL_GO_ON) status = watch_close_history(watch);
-  if (status == TOOL_GO_ON && settings->exact) status = measure_error(run, report);
-  if (status == TOOL_GO_ON && settings->repeat) status = solve_again(run, watch, report);
-  if (status == TOOL_GO_ON && settings->reference) {
-    watch_phase(watch, "reference");
-    status = reference_solve(run->context, run->A, run->b, run->x, &report->reference);
-  }
-  if (status == TOOL_GO_ON) find_hint(run, report);
-  if (status == TOOL_GO_ON && settings->profile) status = take_profile(run, watch, report);
+  if (status == TOOL_GO_ON) status = solve_and_compare(run, watch, report);
   watch_erase(watch);
   if (status == TOOL_GO_ON) write_files(run, watch, report);
   if (status == TOOL_GO_ON) status = print_report(run, report);
@@ -324,8 +422,8 @@ int main(int argc, char *argv[])
   if (status == TOOL_GO_ON && settings.exact && settings.rhs)
     status = tool_fail(TOOL_FAILED, "--exact needs the problem's own right-hand side, which --rhs replaces");
   if (status == TOOL_GO_ON && settings.reference) status = reference_check();
-  if (status == TOOL_GO_ON && settings.ranks) status = ranks_check(&settings);
-  if (status == TOOL_GO_ON) status = solve_check_outputs(&settings);
+  if (status == TOOL_GO_ON) status = ranks_check(&settings);
+  if (status == TOOL_GO_ON && !settings.ranks) status = solve_check_outputs(&settings);
   if (status == TOOL_GO_ON) status = watch_open(&watch, run.context, settings.quiet, settings.history);
   watch.monitor = settings.monitor;
   watch.record.wanted = settings.plot != NULL;

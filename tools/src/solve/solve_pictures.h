@@ -7,9 +7,8 @@
 #include "tools/src/solve/solve_report.h"
 #include "tools/src/solve/watch.h"
 
-/* Draws what the monitor has recorded of a solve for b, to the file of --plot. */
-int solve_plot(karst_context *context, const struct solve_report *report, const struct watch_record *record,
-               const karst_vector *b);
+/* Draws what the monitor has recorded of a solve for a right-hand side of this norm, to the file of --plot. */
+int solve_plot(const struct solve_report *report, const struct watch_record *record, double norm);
 
 /* Draws the pattern of A, with its blocks, the fill of the factors and the level sets, to the file of --spy: in the
  * order of a solver that has been set up, or with NULL in that of the file. */

@@ -19,20 +19,10 @@
 
 int ranks_check(const struct solve_settings *settings)
 {
-  const struct {
-    const char *name;
-    bool given;
-  } alone[] = {{"exact", settings->exact},
-               {"reference", settings->reference},
-               {"repeat", settings->repeat > 0},
-               {"view", settings->view},
-               {"spy", settings->spy != NULL},
-               {"plot", settings->plot != NULL},
-               {"solution", settings->solution != NULL}};
-  for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
-    if (alone[i].given)
-      return tool_fail(TOOL_FAILED, "--%s needs the whole system in one process: it cannot be used with --ranks",
-                       alone[i].name);
+  if (settings->partition && !settings->ranks)
+    return tool_fail(TOOL_FAILED, "--partition divides a system over the processes of mpiexec: it needs --ranks");
+  if (settings->spy && settings->ranks)
+    return tool_fail(TOOL_FAILED, "--spy draws the whole pattern from one process: it cannot be used with --ranks");
   return TOOL_GO_ON;
 }
 
@@ -59,37 +49,50 @@ int ranks_join(karst_context *context, const char *device)
 
 int ranks_agree(karst_context *context, int status)
 {
-  karst_vector *failed = NULL;
-  double failures = 0;
-  karst_status made = karst_vector_create(context, 1, &failed);
-  if (!made) made = karst_vector_fill(failed, status == TOOL_GO_ON ? 0 : 1);
-  if (!made) made = karst_vector_norm(failed, &failures);
-  karst_vector_destroy(failed);
-  if (made) return tool_fail_library(context, made);
-  if (status != TOOL_GO_ON || failures == 0) return status;
-  return tool_fail(TOOL_FAILED, "another rank cannot read the system or has no memory for it");
+  const karst_status code = status == TOOL_NO_DEVICE ? KARST_ERROR_NO_DEVICE : KARST_ERROR_ARGUMENT;
+  const karst_status own = status == TOOL_GO_ON ? KARST_SUCCESS : karst_context_fail(context, code, tool_sentence());
+  const karst_status agreed = karst_context_agree(context, own);
+  return status == TOOL_GO_ON && agreed ? tool_fail_library(context, agreed) : status;
 }
 
-int ranks_cut(karst_context *context, const karst_matrix *whole, const karst_vector *whole_b, karst_matrix **A,
-              karst_vector **b, karst_vector **x)
+/* Each rank has one block row of so many scalars, which moves to rank 0 or back. */
+static karst_status move_row(karst_context *context, bool back, int count, const double *from, double *to)
 {
-  const int64_t all = karst_matrix_block_rows(whole), rank = karst_context_rank(context);
-  const int64_t first = all * rank / karst_context_ranks(context);
-  const karst_index rows = (karst_index)(all * (rank + 1) / karst_context_ranks(context) - first);
-  const int size = karst_matrix_block_size(whole);
-  const karst_index *start = karst_matrix_row_start(whole) + first;
-  karst_index *own = malloc(((size_t)rows + 1) * sizeof *own);
-  const int agreed = ranks_agree(context, own ? TOOL_GO_ON : tool_fail_memory("the rows of a rank"));
-  if (agreed != TOOL_GO_ON || !own) {
-    free(own);
-    return agreed;
-  }
-  for (karst_index i = 0; i <= rows; i++) own[i] = start[i] - start[0];
-  karst_status status = karst_matrix_create_distributed(context, rows, size, own, karst_matrix_column(whole) + start[0],
-                                                        karst_matrix_value(whole) + (int64_t)size * size * start[0], A);
-  if (!status) status = karst_vector_create(context, (int64_t)size * rows, b);
-  if (!status) status = karst_vector_set(*b, (int64_t)size * rows, karst_vector_const_values(whole_b) + size * first);
-  if (!status) status = karst_vector_create(context, (int64_t)size * rows, x);
-  free(own);
+  const int zero = 0, ranks = karst_context_ranks(context),
+            there = karst_context_rank(context) == 0 ? ranks * count : 0;
+  karst_redistribution *redistribution = NULL;
+  karst_vector *own = NULL, *all = NULL;
+  karst_status status = karst_vector_create(context, count, &own);
+  if (!status) status = karst_vector_create(context, there, &all);
+  if (!status) status = karst_vector_set(back ? all : own, back ? there : count, from);
+  status = karst_context_agree(context, status);
+  if (!status) status = karst_redistribution_create(context, 1, &zero, &redistribution);
+  if (!status)
+    status = back ? karst_redistribution_vector_back(redistribution, all, own)
+                  : karst_redistribution_vector(redistribution, own, all);
+  if (!status) status = karst_vector_get(back ? own : all, back ? count : there, to);
+  karst_redistribution_destroy(redistribution);
+  karst_vector_destroy(own);
+  karst_vector_destroy(all);
+  return status;
+}
+
+int ranks_collect(karst_context *context, int count, const double *own, double *all)
+{
+  const karst_status status = move_row(context, false, count, own, all);
   return ranks_agree(context, status ? tool_fail_library(context, status) : TOOL_GO_ON);
+}
+
+int ranks_broadcast(karst_context *context, double *number)
+{
+  const int ranks = karst_context_ranks(context);
+  double *all = malloc((size_t)ranks * sizeof *all);
+  int exit_status = ranks_agree(context, all ? TOOL_GO_ON : tool_fail_memory("the ranks' numbers"));
+  for (int r = 0; r < ranks && all; r++) all[r] = *number;
+  if (exit_status == TOOL_GO_ON) {
+    const karst_status status = move_row(context, true, 1, all, number);
+    exit_status = ranks_agree(context, status ? tool_fail_library(context, status) : TOOL_GO_ON);
+  }
+  free(all);
+  return exit_status;
 }

@@ -24,6 +24,9 @@ struct solve_report {
   int threads;
   int ranks;             /* 0: without --ranks */
   const char *transport; /* how they reach each other */
+  const char *partition; /* even, metis or the file */
+  double largest_part;   /* block rows of the largest part over the mean */
+  int64_t ghosts;        /* of all ranks */
   int64_t rows;          /* without padding */
   int64_t entries;       /* scalars stored in the blocks */
   int64_t file_entries;  /* scalars in the file or the problem; entries adds the zeros that fill up the blocks */

@@ -26,12 +26,20 @@ static const struct tool_option options[] = {
      "processors. Results have the same bits for every number, except with asynchronous sweeps.",
      TOOL_COUNT, PLACE(threads)},
     {"ranks", "", "", "spread the block rows over the processes of mpiexec",
-     "As in mpiexec -n 4 karst-solve MATRIX --ranks. Each process reads the whole system, keeps an equal number of "
-     "consecutive block rows, and has one thread unless --threads gives it more. With --device cuda it takes the GPU "
-     "of its number on its host. Rank 0 writes the report, whose factors, memory and seconds are its own; the exit "
-     "status is the same on all. libkarst_mpi is needed, and options that need the whole system in one process are "
-     "refused.",
+     "As in mpiexec -n 4 karst-solve MATRIX --ranks. Each process generates its own rows of a problem; rank 0 reads a "
+     "file and sends the others theirs, and does so for a problem too with --block, --grid, --negate, "
+     "--insert-diagonal or a file for --rhs. A process has one thread unless --threads gives it more. With --device "
+     "cuda it takes the GPU of its number on its host. Rank 0 writes all files and the report, whose factors, memory "
+     "and seconds are its own; the exit status is the same on all. libkarst_mpi is needed.",
      TOOL_SWITCH, PLACE(ranks)},
+    {"partition", "even|metis|FILE", "even if each process generates its rows, else metis",
+     "which process has which rows",
+     "With --ranks. even, also without METIS: equal numbers of consecutive rows. metis: parts with equal numbers of "
+     "entries between which "
+     "few and weak couplings are cut; rank 0 divides the graph of all rows. FILE has the number of a process, from 0, "
+     "for each block row, one a line. A process takes its rows in the order of the matrix, and the solution is written "
+     "in that order.",
+     TOOL_TEXT, PLACE(partition)},
     {"repeat", "N", "", "after the first solve, N times: set new values, factor, solve; reports the median times",
      "This is what a simulator does: each time the solve starts from zero. The report has the medians of the times "
      "of factorization and solve; all other results are those of the first solve.",

@@ -14,6 +14,7 @@ struct solve_settings {
   const char *duplicates;         /* sum or refuse; NULL: the library's default */
   const char *grid;               /* NXxNYxNZ or find; NULL: the one that came with the matrix */
   const char *actnum;             /* the file of its active cells; NULL: all are */
+  const char *partition;          /* even, metis or FILE; NULL: the default of --ranks */
   int block;                      /* 0: the block size in the file's header */
   int threads;                    /* 0: tool_threads() */
   int repeat;                     /* 0: solve once */
@@ -28,7 +29,9 @@ int solve_parse(karst_context *context, int argc, char *argv[], struct solve_set
  * status. */
 int solve_check_outputs(const struct solve_settings *settings);
 
-/* Makes the right-hand side that settings name. own: the one that came with the matrix, or NULL. The rows that pad the
+/* Whether a right-hand side, of --rhs or NULL, takes no file of its own. */
+bool solve_rhs_needs_no_file(const char *text);
+/* Makes the right-hand side that settings name, of a distributed matrix this rank's part. own: the one that came with the matrix, or NULL. The rows that pad the
  * last block get 0. Sets *text to a description of it, and *file to the file it was read from or "". Both belong to own
  * or settings. */
 int solve_rhs(karst_context *context, const struct solve_settings *settings, const karst_matrix *A,

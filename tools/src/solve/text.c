@@ -197,6 +197,15 @@ static void print_reference(const struct reference *reference)
            number(reference->difference), number(reference->residual), number(reference->rcond), reference->time);
 }
 
+static void print_ranks(const struct solve_report *report)
+{
+  printf("ranks       %d, by %s; factors, memory and seconds are those of rank 0\npartition   ", report->ranks,
+         report->transport);
+  tool_print_safely(stdout, report->partition);
+  printf(": the largest part has %.3g times the mean, %lld ghost%s in all\n", report->largest_part,
+         (long long)report->ghosts, tool_plural(report->ghosts));
+}
+
 void solve_print_text(const struct solve_report *report)
 {
   const struct solve_settings *settings = report->settings;
@@ -223,9 +232,7 @@ void solve_print_text(const struct solve_report *report)
   printf("\n");
   print_method(report);
   printf("device      %s\n", report->device);
-  if (report->ranks)
-    printf("ranks       %d, by %s; factors, memory and seconds are those of rank 0\n", report->ranks,
-           report->transport);
+  if (report->ranks) print_ranks(report);
   print_factors(report);
   print_sweeps(report->effective, &report->values);
   print_values(&report->values);
