@@ -373,7 +373,7 @@ int main(void)
       test_values(context, kind, failing, "16384", "1");
     }
   test_refusals(context);
-  test_failures(context, "pmis", "10", "1", 2);
+  test_failures(context, "pmis", "10", "1", 11);
   test_failures(context, "aggregation", "10", "0", 7);
   test_failures(context, "pmis", "16384", "1", 7);
   karst_context_destroy(context);

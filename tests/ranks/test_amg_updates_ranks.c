@@ -91,8 +91,8 @@ static double *scaled(const struct spread *s, int all, int each)
   return value;
 }
 
-/* many: levels over ranks and a last one that is inverted; else all are gathered, and their later ones depend on the
- * units of several ranks. */
+/* many: levels over ranks and a last one that is inverted; else all are gathered. With aggregation the levels over ranks
+ * have rows of one rank alone; else later levels depend on the units of several ranks. */
 static void test_updates(karst_context *context, const char *spec, int ranks, bool aggregation, bool rebuilds,
                          bool many)
 {
@@ -109,11 +109,12 @@ static void test_updates(karst_context *context, const char *spec, int ranks, bo
                                  NULL};
   struct task task = {
       .s = spread_of(context, matrix_from(context, spec, 1), ranks, false), .options = options, .rebuilds = rebuilds};
+  const bool own = aggregation && many;
   char what[200];
   task.value[0] = scaled(&task.s, -500, 0);
   task.value[1] = scaled(&task.s, 500, 0);
-  if (rebuilds || many) task.value[2] = scaled(&task.s, 3, -20);
-  if (rebuilds || many) task.value[3] = scaled(&task.s, -300, 9);
+  if (rebuilds || own) task.value[2] = scaled(&task.s, 3, -20);
+  if (rebuilds || own) task.value[3] = scaled(&task.s, -300, 9);
   if (rebuilds) task.value[4] = scaled(&task.s, 0, 0);
   for (int64_t k = 0; k < karst_matrix_blocks(task.s.A) && rebuilds; k++) task.value[4][k] *= 1 + 0.1 * tap_random();
   task.value[5] = scaled(&task.s, 0, 0);
