@@ -321,7 +321,7 @@ static bool compare_level(karst_context *context, struct copy *A, const karst_am
 /* Goes down the levels that the reference makes from a matrix. */
 static void compare(karst_context *context, const char *name, double strength, bool single, bool aggregates)
 {
-  const karst_amg_rule rule = {strength, MOST};
+  const karst_amg_rule rule = {.strength = strength, .most_entries = MOST};
   struct copy A = copy_make(cpu, name);
   const int deepest = strncmp(name, "neumann", 7) == 0 ? 2 : DEEPEST; /* later levels are singular up to rounding */
   karst_index rows = A.rows + 1;
