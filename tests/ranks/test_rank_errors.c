@@ -71,6 +71,7 @@ struct task {
   int failing;
   int call; /* of its operator or its preconditioner that fails, from 0 */
   const char *scale;
+  const char *solver; /* NULL: gmres */
 };
 
 /* A registered method that copies, and fails as the task says. */
@@ -209,7 +210,7 @@ static karst_status make_solver(struct team_rank *rank, const struct state *stat
   karst_status status = karst_options_create(state->context, &options);
   if (!status && own) status = karst_precond_register(state->context, &method);
   if (!status) status = karst_options_set(options, "precond", own ? "copy" : "iluk");
-  if (!status) status = karst_options_set(options, "solver", "gmres");
+  if (!status) status = karst_options_set(options, "solver", task->solver ? task->solver : "gmres");
   if (!status && task->scale) status = karst_options_set(options, "scale", task->scale);
   if (!status && fails(state, OPTIONS)) status = karst_options_set(options, "restart", "7");
   if (!status) status = karst_solver_create(state->context, options, solver);
@@ -302,6 +303,24 @@ static karst_status solve_once(struct team_rank *rank)
   return status;
 }
 
+/* Each driver finds a failure in its next sums. */
+static void test_drivers(struct task *task)
+{
+  static const char *const solvers[] = {"bicgstab", "cg", "fgmres", "orthomin", "richardson"};
+  for (int i = 0; i < 5; i++)
+    for (int fault = APPLY; fault <= PRODUCT; fault++)
+      for (task->call = 0; task->call < 3; task->call++) {
+        char what[100];
+        task->solver = solvers[i];
+        task->fault = (enum fault)fault;
+        task->failing = task->call;
+        snprintf(what, sizeof what, "%s and %s, call %d", solvers[i], names[fault], task->call);
+        team_each_device(RANKS, body, task, what);
+      }
+  task->solver = NULL;
+  task->call = 0;
+}
+
 static void test_scaled(struct task *task)
 {
   static const enum fault faults[] = {NO_FAULT, DIAGONAL, SINGULAR, VALUE_NAN, APPLY};
@@ -332,7 +351,7 @@ int main(void)
     }
   task.fault = NO_FAULT;
   team_fail_allocations(RANKS, solve_once, &task, 1, "a solve");
-  task.call = 0;
+  test_drivers(&task);
   task.scale = "block";
   test_scaled(&task);
   task.scale = "diagonal";

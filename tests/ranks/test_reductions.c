@@ -1,5 +1,6 @@
 /* How many reductions over the ranks an iteration of each driver takes: the difference between two solves that end at
- * their iteration limits. The residuals are those of one process, up to rounding. */
+ * their iteration limits. The residuals are those of one process, up to rounding, also where a step leaves nothing
+ * of the residual. */
 #include "tests/ranks/spread_system.h"
 #include "tests/support/problem.h"
 
@@ -83,6 +84,48 @@ static void run(karst_context *context, const char *spec, int ranks, int reducti
   spread_destroy(&task.s);
 }
 
+/* Block Jacobi is the inverse of a diagonal matrix, so the first step leaves only rounding, of which the sums before it
+ * have no digit. */
+static void solve_at_once(struct team_rank *rank)
+{
+  const struct task *task = rank->user;
+  const struct spread *s = &task->s;
+  karst_matrix *A = NULL;
+  karst_result result = {.reason = KARST_SOUND};
+  karst_solver *solver = spread_solver(rank, task->options);
+  karst_vector *b = spread_vector(rank, s, s->rhs), *x = spread_vector(rank, s, NULL);
+  karst_vector_fill(x, 0);
+  team_need(rank, spread_matrix(rank, s, &A), "the matrix");
+  team_need(rank, karst_solver_setup(solver, A), "set-up");
+  team_need(rank, karst_solver_solve(solver, b, x, &result), "a solve");
+  team_ok(rank, result.reason == KARST_CONVERGED_RTOL && result.iterations == 1, "%s", karst_solver_explain(solver));
+  karst_vector_destroy(b);
+  karst_vector_destroy(x);
+  karst_solver_destroy(solver);
+  karst_matrix_destroy(A);
+}
+
+static void test_diagonal(karst_context *context)
+{
+  enum { ROWS = 60 };
+  static const char *const drivers[] = {"bicgstab", "cg", "gmres", "orthomin"};
+  karst_index start[ROWS + 1] = {0}, column[ROWS];
+  double value[ROWS];
+  karst_matrix *A;
+  for (karst_index i = 0; i < ROWS; i++) {
+    start[i + 1] = i + 1;
+    column[i] = i;
+    value[i] = 1 + tap_random() * tap_random();
+  }
+  tap_need(context, karst_matrix_create(context, ROWS, 1, start, column, value, KARST_COPY, &A), "a diagonal matrix");
+  struct task task = {.s = spread_of(context, A, 3, false)};
+  for (int i = 0; i < 4; i++) {
+    task.options = PAIRS("solver", drivers[i], "precond", "jacobi", "rtol", "1e-14");
+    team_each_device(3, solve_at_once, &task, drivers[i]);
+  }
+  spread_destroy(&task.s);
+}
+
 int main(void)
 {
   const char *const symmetric = "poisson3d:9x8x7", *const general = "convdiff:9x8x7";
@@ -96,6 +139,7 @@ int main(void)
     run(context, general, ranks, 3, PAIRS("solver", "orthomin", "precond", "jacobi", "orthogonalise", "twice"));
     run(context, general, ranks, 3, PAIRS("solver", "orthomin", "precond", "jacobi", "restart", "3"));
   }
+  test_diagonal(context);
   karst_context_destroy(context);
   return tap_done();
 }
