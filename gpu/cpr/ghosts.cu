@@ -109,7 +109,7 @@ void karst_cpr_sum_ghosts_cuda(karst_context *context, const karst_cpr *cpr, dou
 {
   const karst_columns *columns = cpr->columns;
   const karst_index ghosts = columns->halo->ghosts;
-  const int64_t bb = karst_cuda_offset(cpr->block_size, 1);
+  const int64_t bb = karst_block_offset(cpr->block_size, 1);
   sum_ghosts<<<karst_cuda_grid(ghosts * bb, THREADS), THREADS, 0, karst_cuda_of(context)->stream>>>(
       ghosts, bb, columns->start, columns->block, columns->halo->value, sums);
 }

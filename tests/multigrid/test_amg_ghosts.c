@@ -1,5 +1,6 @@
-/* The kernels of multigrid for levels that ranks share, against their definitions: square, stack, fetch, renumber, rescue,
- * and those that convert and add. */
+/* The kernels of multigrid for levels that ranks share, against their definitions: square matrices with the entries of
+ * ghosts on the diagonal, rows that are fetched and stacked, columns and vectors of ghosts, and coarse rows that other
+ * ranks do not take. */
 #include "tests/support/amg_levels.h"
 
 #include <math.h>
@@ -76,20 +77,19 @@ static bool is_square(const karst_amg_matrix *A, bool single, const struct amg_h
   return right && square->start[A->rows] == at;
 }
 
-/* Whether all has the rows of first and then those of second. */
-static bool is_joined(const struct amg_host *first, const karst_amg_matrix *second, bool single,
-                      const struct amg_host *all)
+/* Whether all has the rows of top and then those of below. */
+static bool is_stack(const struct amg_host *top, const karst_amg_matrix *below, bool single, const struct amg_host *all)
 {
-  const karst_index own = first->start[first->rows];
-  bool right = all->rows == first->rows + second->rows;
-  for (karst_index i = 0; i <= first->rows; i++) right = right && all->start[i] == first->start[i];
-  for (karst_index i = 0; i <= second->rows; i++)
-    right = right && all->start[first->rows + i] == own + second->row_start[i];
+  const karst_index own = top->start[top->rows];
+  bool right = all->rows == top->rows + below->rows;
+  for (karst_index i = 0; i <= top->rows; i++) right = right && all->start[i] == top->start[i];
+  for (karst_index i = 0; i <= below->rows; i++)
+    right = right && all->start[top->rows + i] == own + below->row_start[i];
   for (karst_index k = 0; k < own; k++)
-    right = right && all->column[k] == first->column[k] && all->value[k] == first->value[k];
-  for (karst_index k = 0; k < second->entries; k++) {
-    const double value = ((const double *)second->value)[k];
-    right = right && all->column[own + k] == second->column[k] &&
+    right = right && all->column[k] == top->column[k] && all->value[k] == top->value[k];
+  for (karst_index k = 0; k < below->entries; k++) {
+    const double value = ((const double *)below->value)[k];
+    right = right && all->column[own + k] == below->column[k] &&
             all->value[own + k] == (single ? (double)(float)value : value);
   }
   return right;
@@ -104,105 +104,149 @@ static karst_index longest_of(const struct amg_host *A)
   return longest;
 }
 
-/* Rows in any order, some of them twice, come to the host as they are. */
-static void test_fetch(struct amg_test *t, const karst_amg_matrix *matrix, const struct amg_host *all)
+static void test_square(struct amg_test *t, const struct level *A)
 {
-  const karst_index count = all->rows > 0 ? all->rows + 5 : 0;
-  karst_index *row = tap_memory(count, sizeof *row), at = 0;
-  karst_amg_matrix host = {0};
-  bool right = true;
-  for (karst_index i = 0; i < count; i++) row[i] = (karst_index)tap_random_index(all->rows);
-  tap_need(t->context, t->kernels->fetch(t->context, &t->amg, matrix, count, row, &host), "fetch");
-  for (karst_index i = 0; i < count; i++)
-    for (karst_index k = all->start[row[i]]; k < all->start[row[i] + 1]; k++, at++)
-      right = right && at < host.row_start[i + 1] && host.column[at] == all->column[k] &&
-              ((const double *)host.value)[at] == all->value[k];
-  tap_ok(right && host.rows == count && host.entries == at && host.row_start[count] == at, "rows are fetched");
-  karst_release(t->context, host.row_start);
-  karst_release(t->context, host.column);
-  karst_release(t->context, host.value);
+  karst_amg_matrix square = {0};
+  tap_need(t->context, t->kernels->square(t->context, &t->amg, &A->device, &square), "square");
+  struct amg_host host = amg_fetch(t, &square);
+  tap_ok(is_square(&A->host, t->amg.single, &host) && square.longest == longest_of(&host) &&
+             square.entries == host.start[host.rows],
+         "the entries of ghosts are added to the diagonal of a square matrix");
+  amg_host_free(&host);
+  t->kernels->release_matrix(t->context, &square);
+}
+
+/* Some rows come twice, in any order. */
+static void test_fetch(struct amg_test *t, const struct level *A)
+{
+  const karst_amg_matrix *host = &A->host;
+  const karst_index count = host->rows > 0 ? host->rows + 3 : 0;
+  karst_index *row = tap_memory((int64_t)count + 1, sizeof *row);
+  karst_amg_matrix rows = {0};
+  for (karst_index i = 0; i < count; i++) row[i] = (karst_index)tap_random_index(host->rows);
+  tap_need(t->context, t->kernels->fetch(t->context, &t->amg, &A->device, count, row, &rows), "fetch");
+  bool right = rows.rows == count && rows.columns == host->columns && rows.row_start[count] == rows.entries;
+  for (karst_index i = 0; i < count && right; i++) {
+    const karst_index start = host->row_start[row[i]], length = host->row_start[row[i] + 1] - start;
+    const double *fetched = (const double *)rows.value + rows.row_start[i],
+                 *stored = (const double *)host->value + start;
+    right = rows.row_start[i + 1] - rows.row_start[i] == length;
+    for (karst_index k = 0; k < length && right; k++)
+      right = rows.column[rows.row_start[i] + k] == host->column[start + k] && fetched[k] == stored[k];
+  }
+  tap_ok(right, "%lld rows are fetched", (long long)count);
+  karst_release(t->context, rows.row_start);
+  karst_release(t->context, rows.column);
+  karst_release(t->context, rows.value);
   free(row);
 }
 
-/* The columns from own on get other numbers. */
-static void test_renumber(struct amg_test *t, karst_index own, karst_amg_matrix *matrix, const struct amg_host *all)
+/* The columns behind the own ones get numbers that ascend. */
+static void test_stack(struct amg_test *t, const struct level *A, karst_index ghosts, double density)
 {
-  const karst_index count = matrix->columns - own;
-  karst_index *place = tap_memory(count, sizeof *place);
+  const karst_index rows = A->host.rows, columns = rows + 3 * ghosts + 5;
+  struct level below = level_of(t->context, &(karst_amg){.single = false}, ghosts, rows, density);
+  karst_index *place = tap_memory((int64_t)ghosts + 1, sizeof *place);
+  karst_amg_matrix all = {0};
   bool right = true;
-  for (karst_index i = 0; i < count; i++) place[i] = (i > 0 ? place[i - 1] + 1 : 0) + (karst_index)tap_random_index(3);
-  tap_need(t->context, t->kernels->renumber(t->context, own, count, place, matrix), "renumber");
-  struct amg_host now = amg_fetch(t, matrix);
-  for (karst_index k = 0; k < all->start[all->rows]; k++)
-    right = right && now.column[k] == (all->column[k] < own ? all->column[k] : own + place[all->column[k] - own]);
-  tap_ok(right, "columns are renumbered");
-  amg_host_free(&now);
+  tap_need(t->context, t->kernels->stack(t->context, &t->amg, &A->device, &below.host, columns, &all), "stack");
+  struct amg_host top = amg_fetch(t, &A->device), host = amg_fetch(t, &all);
+  tap_ok(is_stack(&top, &below.host, t->amg.single, &host) && all.columns == columns &&
+             all.entries == host.start[host.rows] && all.longest >= longest_of(&host),
+         "rows are stacked");
+  for (karst_index g = 0; g < ghosts; g++) place[g] = 3 * g + (karst_index)tap_random_index(3);
+  tap_need(t->context, t->kernels->renumber(t->context, rows, ghosts, place, &all), "renumber");
+  struct amg_host after = amg_fetch(t, &all);
+  for (karst_index k = 0; k < host.start[host.rows]; k++) {
+    const karst_index column = host.column[k];
+    right = right && after.column[k] == (column < rows ? column : rows + place[column - rows]);
+  }
+  tap_ok(right, "columns of ghosts get other numbers");
+  amg_host_free(&top);
+  amg_host_free(&host);
+  amg_host_free(&after);
+  t->kernels->release_matrix(t->context, &all);
+  level_free(t->context, &below);
   free(place);
 }
 
-/* Numbers are converted to the type of the levels and back, and added at places. */
-static void test_vectors(karst_context *context, karst_index count, bool single)
+static void test_values(struct amg_test *t, karst_index count)
 {
-  const struct karst_amg_kernels *kernels = context->backend->amg;
-  const struct karst_backend *backend = context->backend;
-  const karst_amg amg = {.single = single};
-  const size_t bytes = (size_t)count * sizeof(double);
-  double *host = tap_memory(count, sizeof *host), *back = tap_memory(count, sizeof *back), *x, *stored, *y;
-  karst_index *order = tap_memory(count, sizeof *order), *index;
-  bool right = true;
-  for (karst_index i = 0; i < count; i++) {
-    host[i] = tap_random();
-    order[i] = count - 1 - i;
+  const struct karst_backend *backend = t->context->backend;
+  double *host = random_on_host((int64_t)count + 1), *got = tap_memory((int64_t)count + 1, sizeof *got), *x, *y,
+         *stored;
+  karst_index *index = tap_memory((int64_t)count + 1, sizeof *index), *placed;
+  bool converted = true, added = true;
+  for (karst_index k = 0; k < count; k++) index[k] = 2 * (count - k - 1);
+  tap_need(t->context, karst_device_indices(t->context, count, index, "indices", &placed), "indices");
+  tap_need(t->context, karst_device_doubles(t->context, count, "x", &x), "x");
+  tap_need(t->context, karst_device_doubles(t->context, count, "stored", &stored), "stored");
+  tap_need(t->context, karst_device_doubles(t->context, 2 * (int64_t)count, "y", &y), "y");
+  tap_need(t->context, backend->upload(t->context, x, host, (size_t)count * sizeof *x), "x");
+  backend->fill(t->context, 2 * (int64_t)count, 0.5, y);
+  t->kernels->add(t->context, count, placed, x, y);
+  t->kernels->narrow(t->context, &t->amg, count, x, stored);
+  t->kernels->widen(t->context, &t->amg, count, stored, x);
+  tap_need(t->context, backend->download(t->context, got, x, (size_t)count * sizeof *x), "x");
+  for (karst_index k = 0; k < count; k++) {
+    double sum[2];
+    tap_need(t->context, backend->download(t->context, sum, y + index[k], sizeof sum), "y");
+    converted = converted && got[k] == (t->amg.single ? (double)(float)host[k] : host[k]);
+    added = added && sum[0] == 0.5 + host[k] && sum[1] == 0.5;
   }
-  tap_need(context, karst_device_doubles(context, count, "x", &x), "x");
-  tap_need(context, karst_device_doubles(context, count, "stored", &stored), "stored");
-  tap_need(context, karst_device_doubles(context, count, "y", &y), "y");
-  tap_need(context, karst_device_indices(context, count, order, "places", &index), "places");
-  if (count > 0) tap_need(context, backend->upload(context, x, host, bytes), "x");
-  kernels->narrow(context, &amg, count, x, stored);
-  kernels->widen(context, &amg, count, stored, y);
-  kernels->add(context, count, index, x, y);
-  if (count > 0) tap_need(context, backend->download(context, back, y, bytes), "y");
-  for (karst_index i = 0; i < count; i++)
-    right = right && back[i] == (single ? (double)(float)host[i] : host[i]) + host[count - 1 - i];
-  tap_ok(right, "%lld numbers, %s: they are converted and added", (long long)count, single ? "float" : "double");
-  backend->release(context, x);
-  backend->release(context, stored);
-  backend->release(context, y);
-  backend->release(context, index);
+  tap_ok(converted, "values are stored and read");
+  tap_ok(added, "and added where they belong");
+  backend->release(t->context, placed);
+  backend->release(t->context, x);
+  backend->release(t->context, y);
+  backend->release(t->context, stored);
   free(host);
-  free(back);
-  free(order);
+  free(got);
+  free(index);
 }
 
-/* Of rows in a chain 0 - 1 - ... that depend strongly on their neighbours, with the last ones split by others. */
-static void test_rescue(karst_context *context)
+/* Row i of three depends on the own row 2 and on the ghosts in columns 3 and 4, as masks say. */
+static void test_rescue(struct amg_test *t)
 {
-  /* Rows 3 to 5 are ghosts: 3 was taken for C here, and is not. Row 2 depends on it and on 1, which is F; row 0 is C. */
-  enum { OWN = 3, ALL = 6 };
-  const karst_index start[ALL + 1] = {0, 1, 3, 5, 7, 9, 10}, column[] = {1, 0, 2, 1, 3, 2, 4, 3, 5, 4};
-  const karst_index place[ALL] = {0, -1, -1, 1, -1, 2}, ghost[ALL - OWN] = {-1, 7, -1};
-  const unsigned char strong[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-  karst_amg_matrix A = {.rows = ALL, .columns = ALL, .entries = 10};
-  karst_amg_splitting splitting = {0};
-  karst_index *theirs, found[ALL];
-  double *bytes;
-  tap_need(context, karst_device_indices(context, ALL + 1, start, "starts", &A.row_start), "starts");
-  tap_need(context, karst_device_indices(context, 10, column, "columns", &A.column), "columns");
-  tap_need(context, karst_device_indices(context, ALL, place, "places", &splitting.place), "places");
-  tap_need(context, karst_device_indices(context, ALL - OWN, ghost, "ghosts", &theirs), "ghosts");
-  tap_need(context, karst_device_doubles(context, 10, "strong couplings", &bytes), "strong couplings");
-  tap_need(context, context->backend->upload(context, bytes, strong, sizeof strong), "strong couplings");
-  splitting.strong = (unsigned char *)bytes;
-  context->backend->amg->rescue(context, &A, OWN, theirs, &splitting);
-  tap_need(context, context->backend->download(context, found, splitting.place, sizeof found), "places");
-  tap_ok(found[0] == 0 && found[1] == -1 && found[2] == -2,
-         "the row without a coarse row is rescued, and no other one");
-  context->backend->release(context, A.row_start);
-  context->backend->release(context, A.column);
-  context->backend->release(context, splitting.place);
-  context->backend->release(context, theirs);
-  context->backend->release(context, bytes);
+  const struct karst_backend *backend = t->context->backend;
+  bool right = true;
+  for (int mask = 0; mask < 128; mask++) {
+    karst_index start[] = {0, 4, 4, 4, 4, 4}, column[] = {0, 2, 3, 4}, place[] = {-1, -1, -1, -1, -1}, ghost[2],
+                *theirs;
+    unsigned char strong[] = {0, 0, 0, 0};
+    double value[] = {4, -1, -1, -1};
+    for (int k = 0; k < 3; k++) strong[k + 1] = mask >> k & 1;
+    for (int g = 0; g < 2; g++) place[3 + g] = mask >> (3 + g) & 1 ? 2 + g : -1; /* what this rank takes for C */
+    for (int g = 0; g < 2; g++) ghost[g] = mask >> (5 + g) & 1 ? 7 + g : -1;     /* and what the others do */
+    const bool on_coarse = (strong[2] && ghost[0] >= 0) || (strong[3] && ghost[1] >= 0);
+    const bool on_wrong = (strong[2] && place[3] >= 0) || (strong[3] && place[4] >= 0);
+    karst_amg_splitting splitting = {.coarse = 2};
+    karst_amg_matrix A = {.rows = 5, .columns = 5, .entries = 4, .longest = 4};
+    double *stored;
+    karst_index *marks;
+    tap_need(t->context, karst_device_indices(t->context, 6, start, "A", &A.row_start), "A");
+    tap_need(t->context, karst_device_indices(t->context, 4, column, "A", &A.column), "A");
+    tap_need(t->context, karst_device_doubles(t->context, 4, "A", &stored), "A");
+    tap_need(t->context, backend->upload(t->context, stored, value, sizeof value), "A");
+    tap_need(t->context, karst_device_indices(t->context, 5, place, "places", &splitting.place), "places");
+    tap_need(t->context, karst_device_indices(t->context, 2, ghost, "ghosts", &theirs), "ghosts");
+    tap_need(t->context, karst_device_indices(t->context, 1, &place[0], "strong", &marks), "strong");
+    tap_need(t->context, backend->upload(t->context, marks, strong, sizeof strong), "strong");
+    A.value = stored;
+    splitting.strong = (unsigned char *)marks;
+    t->kernels->rescue(t->context, &A, 3, theirs, &splitting);
+    karst_index after[5];
+    tap_need(t->context, backend->download(t->context, after, splitting.place, sizeof after), "places");
+    right = right && after[0] == (on_wrong && !on_coarse ? -2 : -1);
+    for (int i = 1; i < 5; i++) right = right && after[i] == place[i];
+    backend->release(t->context, A.row_start);
+    backend->release(t->context, A.column);
+    backend->release(t->context, stored);
+    backend->release(t->context, splitting.place);
+    backend->release(t->context, theirs);
+    backend->release(t->context, marks);
+  }
+  tap_ok(right, "rows are coarse that depend only on rows which other ranks do not take");
 }
 
 static void test_level(karst_context *context, karst_index rows, karst_index ghosts, double density, bool single)
@@ -210,27 +254,12 @@ static void test_level(karst_context *context, karst_index rows, karst_index gho
   struct amg_test t = {
       .context = context, .kernels = context->backend->amg, .amg = {.single = single, .ghosts = ghosts}};
   struct level A = level_of(context, &t.amg, rows, ghosts, density);
-  struct level below = level_of(context, &(karst_amg){.single = false}, ghosts, rows + 3, density);
-  karst_amg_matrix square = {0}, stacked = {0};
-  tap_need(context, t.kernels->square(context, &t.amg, &A.device, &square), "square");
-  struct amg_host own = amg_fetch(&t, &square);
-  tap_ok(is_square(&A.host, single, &own) && square.longest == longest_of(&own) && square.entries == own.start[rows],
-         "%lld rows and %lld ghosts, %s: ghosts are added to the diagonal", (long long)rows, (long long)ghosts,
-         single ? "float" : "double");
-  tap_need(context, t.kernels->stack(context, &t.amg, &square, &below.host, rows + ghosts + 3, &stacked), "stack");
-  struct amg_host all = amg_fetch(&t, &stacked);
-  tap_ok(is_joined(&own, &below.host, single, &all) && stacked.columns == rows + ghosts + 3 &&
-             stacked.entries == own.start[rows] + below.host.entries,
-         "and rows are appended");
-  tap_ok(stacked.longest >= longest_of(&all), "of which none is longer than the longest");
-  test_fetch(&t, &stacked, &all);
-  test_renumber(&t, rows, &stacked, &all);
-  amg_host_free(&own);
-  amg_host_free(&all);
-  t.kernels->release_matrix(context, &square);
-  t.kernels->release_matrix(context, &stacked);
+  tap_note("%lld rows and %lld ghosts, %s", (long long)rows, (long long)ghosts, single ? "float" : "double");
+  test_square(&t, &A);
+  test_fetch(&t, &A);
+  test_stack(&t, &A, ghosts, density);
+  test_values(&t, ghosts);
   level_free(context, &A);
-  level_free(context, &below);
 }
 
 static void run(karst_context *context)
@@ -238,10 +267,10 @@ static void run(karst_context *context)
   static const karst_index sizes[][2] = {{40, 17}, {1, 1},   {1, 0},    {0, 5},    {0, 0},
                                          {5, 0},   {3, 200}, {300, 40}, {257, 600}};
   if (tap_lacks_kernels(context->backend->amg, "amg", "levels that ranks share")) return;
-  test_rescue(context);
+  struct amg_test t = {.context = context, .kernels = context->backend->amg};
+  test_rescue(&t);
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
     for (int single = 0; single < 2; single++) {
-      test_vectors(context, sizes[i][0], single);
       test_level(context, sizes[i][0], sizes[i][1], 0.2, single);
       test_level(context, sizes[i][0], sizes[i][1], 0, single);
     }
