@@ -6,7 +6,7 @@
  * steps that every backend runs. Rectangular matrices exist only here.
  *
  * Of a matrix that ranks share, each level has the rank's own rows, and columns behind the rows for the rows of other
- * ranks that they couple with, the ghosts (precond/amg/spread.h). The kernels know no ranks: a cycle has steps that call
+ * ranks that they couple with, the ghosts (precond/amg/amg_ranks.h). The kernels know no ranks: a cycle has steps that call
  * back for what other ranks have.
  *
  * All arrays are device memory of the backend, which also releases them. Values of matrices, weights and the inverse

@@ -1,7 +1,7 @@
 /* amg.c - algebraic multigrid as a preconditioner of matrices with one unknown a cell: z is one cycle from zero for
  * A z = r, with the same number of sweeps on every level before and after the coarser ones, so it is a fixed linear
  * operator, and a symmetric one if A is (but for the smoother adi). hierarchy.c makes the levels, cycle.c the steps. */
-#include "precond/amg/spread.h"
+#include "precond/amg/amg_ranks.h"
 #include "precond/line_solves.h"
 
 #include <stdio.h>

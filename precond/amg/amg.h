@@ -47,7 +47,7 @@ static inline bool karst_amg_has_lines(const karst_amg_settings *settings)
 /* Gives p the outcome of values, unless the ranks have agreed on another one. */
 void karst_amg_take_outcome(karst_precond *p, const karst_amg *amg, const karst_amg_outcome *outcome);
 
-typedef struct karst_amg_spread karst_amg_spread; /* precond/amg/spread.h */
+typedef struct karst_amg_spread karst_amg_spread; /* precond/amg/amg_ranks.h */
 
 /* Makes the levels for the values of A, with amg->single and l1 set, up to the last one; the steps are not there yet.
  * stalled: set to whether coarsening stopped because a level would have had more than 0.9 of the rows before.

@@ -1,4 +1,4 @@
-/* extend.c - the next level of a hierarchy over ranks; see spread.h.
+/* extend.c - the next level of a hierarchy over ranks; see amg_ranks.h.
  *
  * The interpolation of a rank's own rows may use coarse rows among its ghosts, so the product R (A P) has parts on
  * several ranks. With the own columns first in every matrix,
@@ -9,7 +9,7 @@
  *
  * Ghosts of the next level are found on the way: coarse rows among the ghosts, columns of the rows of P of ghosts, and
  * columns of X. Their list ascends, so columns that are already numbered keep their order when it grows. */
-#include "precond/amg/spread.h"
+#include "precond/amg/amg_ranks.h"
 
 static const char *const what = "the rows that ranks of a multigrid level share";
 

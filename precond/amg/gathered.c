@@ -1,7 +1,7 @@
 /* gathered.c - the last level of a hierarchy over ranks, which each rank has as a whole, with a hierarchy of its own that
- * is the same on all; see spread.h. */
+ * is the same on all; see amg_ranks.h. */
 #include "lib/base/search.h"
-#include "precond/amg/spread.h"
+#include "precond/amg/amg_ranks.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * pmis: each level's coarse rows are an independent set of its strong couplings, interpolated by extended+i.
  * aggregation: pairs of pairs of rows, with an interpolation of ones. Once made, P, R and all patterns stay, so new
  * values take two products of sparse matrices a level on known patterns. */
-#include "precond/amg/spread.h"
+#include "precond/amg/amg_ranks.h"
 
 /* A level with more of the rows of the one before is not worth its cost. */
 static const double stall = 0.9;

@@ -1,5 +1,5 @@
 /* report.c - the sizes of the levels of a hierarchy, over all ranks that share it. */
-#include "precond/amg/spread.h"
+#include "precond/amg/amg_ranks.h"
 
 #include <stdio.h>
 

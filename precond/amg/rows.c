@@ -1,6 +1,6 @@
-/* rows.c - rows of matrices that ranks send each other while a hierarchy is made; see spread.h. */
+/* rows.c - rows of matrices that ranks send each other while a hierarchy is made; see amg_ranks.h. */
 #include "lib/base/search.h"
-#include "precond/amg/spread.h"
+#include "precond/amg/amg_ranks.h"
 
 #include <stdlib.h>
 #include <string.h>

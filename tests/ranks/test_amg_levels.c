@@ -1,7 +1,7 @@
 /* The levels of multigrid over ranks are those of one hierarchy: with the dense matrices of all ranks, the rows of P for
  * ghosts are those of their owners, A_{l+1} = P^T A_l P, and the last level is
  * gathered as it is; also for new values with the same P. */
-#include "precond/amg/spread.h"
+#include "precond/amg/amg_ranks.h"
 #include "tests/ranks/spread_system.h"
 #include "tests/support/amg_levels.h"
 
@@ -63,8 +63,8 @@ static void fetch(struct team_rank *rank, const struct hierarchy *h, const karst
 {
   karst_index *row = tap_memory(matrix->rows, sizeof *row);
   for (karst_index i = 0; i < matrix->rows; i++) row[i] = i;
-  team_need(rank,
-            rank->context->backend->amg->fetch(rank->context, &h->amg, matrix, matrix->rows, row, host), "a matrix");
+  team_need(rank, rank->context->backend->amg->fetch(rank->context, &h->amg, matrix, matrix->rows, row, host),
+            "a matrix");
   free(row);
 }
 

@@ -1,5 +1,5 @@
-/* spread.c - level 0 of a hierarchy over ranks, and what its cycles take from other ranks; see spread.h. */
-#include "precond/amg/spread.h"
+/* amg_ranks.c - level 0 of a hierarchy over ranks, and what its cycles take from other ranks; see amg_ranks.h. */
+#include "precond/amg/amg_ranks.h"
 
 #include "lib/base/search.h"
 

@@ -1,4 +1,4 @@
-/* spread.h - a hierarchy of multigrid over the ranks that share a matrix: the levels of the whole matrix, A_{l+1} =
+/* amg_ranks.h - a hierarchy of multigrid over the ranks that share a matrix: the levels of the whole matrix, A_{l+1} =
  * P^T A_l P, with the rows of each level on the ranks of the rows that they come from.
  *
  * A rank interpolates its own rows, also from coarse rows among its ghosts, so that P^T A P has parts on several ranks,
