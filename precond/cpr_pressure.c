@@ -179,36 +179,23 @@ static karst_status find_weighting(const karst_precond *p, const karst_cpr_choic
   return KARST_SUCCESS;
 }
 
-/* What all ranks must do in the same way. */
-struct plan {
-  int weights, automatic, balance, pressure;
-};
-
-/* Refuses ranks that would make different pressure matrices, or wait for each other in vain. status: of what this rank
- * has found. */
-static karst_status compare_plans(const karst_precond *p, karst_status status, const karst_cpr_choices *choices,
-                                  const karst_cpr_pressure *pressure, const karst_cpr_weighting *weighting)
+/* Refuses ranks that have other weights, for only some have got storage blocks or weights for their cells; their options
+ * are the same. status: of what this rank has found. */
+static karst_status compare_weights(const karst_precond *p, karst_status status, const karst_cpr_weighting *weighting)
 {
   karst_context *context = p->context;
-  const struct plan own = {weighting->weights, choices->weights == AUTO, choices->balance, pressure->cpr.pressure};
-  struct plan first, other;
+  const int own = weighting->weights;
+  int first, other;
   if (!karst_precond_halo(p)) return status;
   status = karst_ranks_agree_and_tell(context, status, &own, sizeof own);
   if (!status) memcpy(&first, context->ranks->words[0].sentence, sizeof first);
   for (int r = 1; r < karst_context_ranks(context) && !status; r++) {
     memcpy(&other, context->ranks->words[r].sentence, sizeof other);
-    if (other.weights != first.weights || other.automatic != first.automatic)
+    if (other != first)
       status = karst_fail(context, KARST_ERROR_ARGUMENT,
-                          "cpr takes %s weights on rank %d and %s weights on rank 0: give all ranks the same option "
-                          "cpr-weights, and storage blocks or weights to all cells or none",
-                          karst_cpr_weights_name(1 + (size_t)other.weights), r,
-                          karst_cpr_weights_name(1 + (size_t)first.weights));
-    else if (other.balance != first.balance)
-      status = karst_fail(context, KARST_ERROR_OPTION, "cpr-balance is %d on rank %d and %d on rank 0", other.balance,
-                          r, first.balance);
-    else if (other.pressure != first.pressure)
-      status = karst_fail(context, KARST_ERROR_OPTION, "cpr-pressure is %d on rank %d and %d on rank 0", other.pressure,
-                          r, first.pressure);
+                          "cpr takes %s weights on rank %d and %s weights on rank 0: give storage blocks or weights to "
+                          "the cells of all ranks or of none",
+                          karst_cpr_weights_name(1 + (size_t)other), r, karst_cpr_weights_name(1 + (size_t)first));
   }
   return status;
 }
@@ -298,7 +285,7 @@ karst_status karst_cpr_pressure_make(karst_precond *p, const karst_cpr_choices *
   karst_cpr_outcome outcome;
   karst_cpr_weighting weighting;
   karst_status status = find_weighting(p, choices, &weighting);
-  status = compare_plans(p, status, choices, pressure, &weighting);
+  status = compare_weights(p, status, &weighting);
   if (!status) status = weigh(p, &weighting, pressure, &outcome);
   if (status || p->reason != KARST_SOUND) return status;
   if (choices->weights == AUTO && (double)outcome.guarded > guarded_most * cells_of(p)) {
