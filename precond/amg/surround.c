@@ -1,6 +1,6 @@
 /* surround.c - the rows of a level with those of its ghosts, from which a rank chooses the coarse ones of its own; see
- * amg_ranks.h. Ranks choose alike, but where a chain of choices comes from beyond the ghosts. A rank's choice counts for its own
- * rows, and the others take it over. A row that then depends on no coarse row any more becomes one. */
+ * amg_ranks.h. Ranks choose alike, but where a chain of choices comes from beyond the ghosts. A rank's choice counts for
+ * its own rows, and the others take it over. A row that then depends on no coarse row any more becomes one. */
 #include "precond/amg/amg_ranks.h"
 
 static const char *const what = "the rows that surround a multigrid level";

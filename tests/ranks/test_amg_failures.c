@@ -374,6 +374,7 @@ int main(void)
     }
   test_refusals(context);
   test_failures(context, "pmis", "10", "1", 11);
+  test_failures(context, "pmis", "10", "0", 31);
   test_failures(context, "aggregation", "10", "0", 7);
   test_failures(context, "pmis", "16384", "1", 7);
   karst_context_destroy(context);

@@ -128,6 +128,9 @@ int main(void)
                                    "amg-gather-rows", "1",  "rtol",    "1e-10", NULL};
   test_rows(context, matrix_from(context, "poisson3d:14x14x14", 1), 3, NULL, short_cut, "coarsening ended at level 1",
             "two levels");
+  test_rows(context, matrix_from(context, "convdiff:9x8x7", 1), 4, NULL,
+            PAIRS("solver", "gmres", "precond", "amg", "amg-gather-rows", "50", "ordering", "rcm", "rtol", "1e-10"),
+            NULL, "rows in another order");
   test_rows(context, matrix_from(context, "convdiff:7x6x5", 1), 3, NULL,
             PAIRS("solver", "gmres", "precond", "two-stage", "first", "amg", "first.amg-gather-rows", "50", "second",
                   "ras", "rtol", "1e-10"),
