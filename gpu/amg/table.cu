@@ -110,7 +110,11 @@ void destroy(karst_context *context, karst_amg *amg)
   if (!plan) return;
   karst_cuda_work_release(context, plan->scalars);
   karst_cuda_work_release(context, plan->dense);
-  if (plan->pool) cudaMemPoolDestroy(plan->pool); /* its memory goes when the stream has freed it */
+  if (plan->pool) {
+    cudaStreamSynchronize(karst_cuda_of(context)->stream); /* frees may be under way, which the driver does not survive
+                                                            * where threads share a device */
+    cudaMemPoolDestroy(plan->pool);
+  }
   karst_release(context, plan);
   amg->plan = NULL;
 }

@@ -180,7 +180,7 @@ karst_status karst_ranks_enter(karst_context *context, karst_status status)
 karst_status karst_context_agree(karst_context *context, karst_status status)
 {
   if (!context) return KARST_ERROR_ARGUMENT;
-  if (status > 0 || status < KARST_ERROR_INDEX_OVERFLOW)
+  if (status > 0 || status < KARST_ERROR_TRANSPORT)
     status =
         karst_fail(context, KARST_ERROR_ARGUMENT, "the ranks agree on a karst_status, and %d is none", (int)status);
   return karst_ranks_enter(context, status);

@@ -204,7 +204,8 @@ static karst_status choose(karst_precond *p)
 
 static karst_status report(karst_precond *p, const struct state *state, const karst_amg_outcome *outcome)
 {
-  karst_status status = karst_precond_put(p, "amg_rebuilds", "", state->rebuilds);
+  karst_status status = karst_amg_report_sizes(p, &state->amg, state->spread);
+  if (!status) status = karst_precond_put(p, "amg_rebuilds", "", state->rebuilds);
   if (!status) status = karst_precond_put(p, "amg_pinned", "unknowns", (double)outcome->pinned);
   if (!status && state->settings.smoother == KARST_AMG_BY_LINES)
     status = karst_line_direction_put(p, &state->axes.lines[0]);

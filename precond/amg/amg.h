@@ -63,7 +63,9 @@ karst_status karst_amg_renew_spread(karst_amg_spread *spread, karst_amg_outcome 
 /* Makes the list of steps of one cycle, for the caller to release with karst_release, and sets steps and result. */
 karst_status karst_amg_make_cycle(karst_context *context, const karst_amg_settings *settings, karst_amg *amg);
 
-/* Reports the sizes of all levels; with spread those over all ranks, and those of the gathered hierarchy behind them. */
+/* Report the number of levels and sums over them, and the size of each; with spread over all ranks, and with the levels of
+ * the gathered hierarchy behind the others. */
+karst_status karst_amg_report_sizes(karst_precond *p, const karst_amg *amg, const karst_amg_spread *spread);
 karst_status karst_amg_report_levels(karst_precond *p, const karst_amg *amg, const karst_amg_spread *spread);
 
 /* Sums over the levels: entries of A, rows, bytes of all arrays, and bytes that a cycle reads and writes. */

@@ -54,7 +54,7 @@ static karst_status put_level(karst_precond *p, int l, const karst_amg_size *siz
   return karst_precond_put_text(p, name, text);
 }
 
-karst_status karst_amg_report_levels(karst_precond *p, const karst_amg *amg, const karst_amg_spread *spread)
+karst_status karst_amg_report_sizes(karst_precond *p, const karst_amg *amg, const karst_amg_spread *spread)
 {
   karst_amg_size size[MOST];
   const int levels = list_sizes(amg, spread, size);
@@ -63,13 +63,18 @@ karst_status karst_amg_report_levels(karst_precond *p, const karst_amg *amg, con
     rows += size[l].rows;
     entries += size[l].entries;
   }
+  const double complexity = (double)entries / (size[0].entries > 0 ? (double)size[0].entries : 1);
+  const double grid_complexity = (double)rows / (size[0].rows > 0 ? (double)size[0].rows : 1);
   karst_status status = karst_precond_put(p, "amg_levels", "levels", levels);
-  if (!status)
-    status = karst_precond_put(p, "operator_complexity", "",
-                               (double)entries / (size[0].entries > 0 ? (double)size[0].entries : 1));
-  if (!status)
-    status = karst_precond_put(p, "grid_complexity", "", (double)rows / (size[0].rows > 0 ? (double)size[0].rows : 1));
-  if (!status && spread) status = karst_precond_put(p, "amg_gathered", "from level", amg->levels - 1);
+  if (!status) status = karst_precond_put(p, "operator_complexity", "", complexity);
+  return status ? status : karst_precond_put(p, "grid_complexity", "", grid_complexity);
+}
+
+karst_status karst_amg_report_levels(karst_precond *p, const karst_amg *amg, const karst_amg_spread *spread)
+{
+  karst_amg_size size[MOST];
+  const int levels = list_sizes(amg, spread, size);
+  karst_status status = spread ? karst_precond_put(p, "amg_gathered", "is the level", amg->levels - 1) : KARST_SUCCESS;
   for (int l = 0; l < levels && !status; l++) status = put_level(p, l, &size[l]);
   return status;
 }

@@ -72,6 +72,7 @@ static const struct option {
     {"amg-over-correction", REAL, "0", 0},
     {"amg-precision", NAME, "float", 0},
     {"amg-rebuild", INTEGER, "30", 0},
+    {"amg-gather-rows", INTEGER, "4096", 0},
     /* preconditioners inside others */
     {"first", PRECOND, "jacobi", 0},
     {"second", PRECOND, "iluk", 0},

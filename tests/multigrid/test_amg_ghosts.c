@@ -29,6 +29,8 @@ static struct level level_of(karst_context *context, const karst_amg *amg, karst
     start[i + 1] = at;
   }
   level.host.entries = at;
+  for (karst_index i = 0; i < rows; i++)
+    if (start[i + 1] - start[i] > level.host.longest) level.host.longest = start[i + 1] - start[i];
   level.device = level.host;
   void *stored = tap_memory(at + 1, sizeof *value);
   for (karst_index k = 0; k < at; k++) {
