@@ -40,6 +40,33 @@ report "so is an option that needs the whole system" "$(prints 2 '^solve: --spy 
 solve 1 poisson3d:5x5x5 --device cuda:99
 report "a device that is missing is status 3" "$(prints 3 '^solve: rank 0: ')"
 
+# once STATUS PATTERN ARGUMENT... checks that 2 ranks print the error once, in JSON too.
+once()
+{
+  status=$1 pattern=$2
+  shift 2
+  solve 2 poisson3d:5x5x5 "$@" $json
+  report "2 ranks print one error: $*" "$(prints "$status" "^solve: .*$pattern")"
+  [ -z "$json" ] || report "and one in JSON" "$(prints "$status" "^{\"error\": .*$pattern")"
+}
+json=--json
+"$builddir/tools/solve" poisson2d:2x2 --json 2>&1 | grep -q 'without jansson' && json=''
+once 2 'bogus' --precond bogus
+once 3 'rank 0: ' --device cuda:99
+once 2 '--exact needs' --exact --rhs ones
+once 2 'no/history' --history "$scratch/no/history"
+once 2 'overlap' --precond ras --overlap 4
+cat >"$scratch/differ" <<'end'
+#!/bin/sh
+[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || set -- --rtol x
+exec "$builddir/tools/solve" poisson3d:5x5x5 --ranks "$@"
+end
+chmod +x "$scratch/differ"
+on_ranks 3 "$scratch/differ" >"$scratch/output" 2>&1 && ended=0 || ended=$?
+report "what one rank alone refuses is the error of all" "$(prints 2 '^solve: rank 1: .*rtol')"
+solve 3 --help
+report "help comes once" "$(prints 0 '^exit status: ')"
+
 # Rank 1 alone has another name for the matrix.
 cat >"$scratch/differ" <<'end'
 #!/bin/sh

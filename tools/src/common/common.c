@@ -50,11 +50,9 @@ const char *tool_name(void) { return program; }
 
 void tool_answer_json(void) { json = true; }
 
-const char *tool_sentence(void)
-{
-  answered = true;
-  return sentence ? sentence : "";
-}
+const char *tool_sentence(void) { return sentence ? sentence : ""; }
+
+void tool_answered(void) { answered = true; }
 
 const char *tool_error_status(void) { return last ? karst_status_text(last) : NULL; }
 

@@ -23,8 +23,10 @@ void tool_start(const char *path);
 int tool_finish(int status);
 /* Makes the answer JSON, also that of an error. tool_parse calls this for the option json. */
 void tool_answer_json(void);
-/* Returns the sentence of the last error, or "", to a caller that makes it part of its own answer. */
+/* Returns the sentence of the last error, or "". */
 const char *tool_sentence(void);
+/* The caller's own answer in JSON has the last error. */
+void tool_answered(void);
 /* The words of karst_status_text for the last error; NULL if the command itself reported it. */
 const char *tool_error_status(void);
 

@@ -250,6 +250,7 @@ int solve_print_json(const karst_context *context, const struct solve_report *re
     set_text(object, "error", tool_sentence());
     set_text(object, "error_status", tool_error_status());
     set_integer(object, "status", report->failed);
+    tool_answered();
   }
   set_values(object, &report->values);
   bool written = json_dumpf(object, stdout, JSON_INDENT(2)) == 0 && fputc('\n', stdout) != EOF;

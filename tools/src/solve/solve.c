@@ -17,7 +17,8 @@
 /* The objects of one run; each is NULL until it is made. */
 struct run {
   karst_context *context;
-  karst_context *reader; /* with --ranks, of what rank 0 has of the whole system */
+  karst_context *meeting; /* with --ranks, of what they must agree on before the context is one of them */
+  karst_context *reader;  /* with --ranks, of what rank 0 has of the whole system */
   karst_matrix *A;
   karst_vector *own; /* the right-hand side that came with A */
   karst_vector *b, *x;
@@ -359,16 +360,11 @@ static void write_files(struct run *run, const struct watch *watch, struct solve
   report->failed = agree(run, settings, report->failed);
 }
 
-/* Joins the ranks before files are looked at, which rank 0 writes alone. */
-static int begin(struct run *run, struct watch *watch, const struct solve_settings *settings)
+/* Chooses the device and the threads. */
+static int begin(struct run *run, const struct solve_settings *settings)
 {
-  int status = choose_device(run, settings);
-  if (!settings->ranks) return status == TOOL_GO_ON ? choose_threads(run, settings) : status;
-  if (status != TOOL_GO_ON) return status;
-  if (!is_root(run)) watch->history_path = NULL;
-  status = is_root(run) ? solve_check_outputs(settings) : TOOL_GO_ON;
-  if (status == TOOL_GO_ON) status = choose_threads(run, settings);
-  return ranks_agree(run->context, status);
+  const int status = choose_device(run, settings);
+  return status == TOOL_GO_ON ? agree(run, settings, choose_threads(run, settings)) : status;
 }
 
 /* Solves, and does what follows from the solution before it is reported. */
@@ -391,7 +387,7 @@ static int solve(struct run *run, struct watch *watch, struct solve_report *repo
 {
   const struct solve_settings *settings = report->settings;
   report->failed = TOOL_GO_ON;
-  int status = begin(run, watch, settings);
+  int status = begin(run, settings);
   if (status == TOOL_GO_ON) status = tool_set_duplicates(run->context, settings->duplicates);
   if (status == TOOL_GO_ON) status = settings->ranks ? read_part(run, watch, report) : read_system(run, watch, report);
   if (status == TOOL_GO_ON) status = agree(run, settings, set_up(run, watch, report));
@@ -408,23 +404,33 @@ static int solve(struct run *run, struct watch *watch, struct solve_report *repo
   return status;
 }
 
+/* Reads the options, and refuses what cannot be done before anything is made. Rank 0 alone looks at files. */
+static int prepare(struct run *run, int argc, char *argv[], struct watch *watch, struct solve_settings *settings)
+{
+  const bool root = karst_context_rank(run->meeting) == 0;
+  int status = solve_parse(run->context, argc, argv, settings);
+  if (status == TOOL_GO_ON && settings->json) status = solve_check_json();
+  if (status == TOOL_GO_ON && settings->exact && settings->rhs)
+    status = tool_fail(TOOL_FAILED, "--exact needs the problem's own right-hand side, which --rhs replaces");
+  if (status == TOOL_GO_ON && settings->reference) status = reference_check();
+  if (status == TOOL_GO_ON) status = ranks_check(settings);
+  if (status == TOOL_GO_ON && root) status = solve_check_outputs(settings);
+  if (status == TOOL_GO_ON) status = watch_open(watch, run->context, settings->quiet, root ? settings->history : NULL);
+  return ranks_agree(run->meeting, status);
+}
+
 int main(int argc, char *argv[])
 {
   struct run run = {0};
   struct watch watch = {0};
-  struct solve_settings settings;
+  struct solve_settings settings = {0};
   struct solve_report report = {.settings = &settings};
   tool_start(argv[0]);
-  karst_status created = karst_context_create(NULL, &run.context);
+  karst_status created = karst_context_create(NULL, &run.meeting);
+  if (!created) created = karst_context_create(NULL, &run.context);
   if (created) return tool_fail(TOOL_FAILED, "%s", karst_status_text(created));
-  int status = solve_parse(run.context, argc, argv, &settings);
-  if (status == TOOL_GO_ON && settings.json) status = solve_check_json();
-  if (status == TOOL_GO_ON && settings.exact && settings.rhs)
-    status = tool_fail(TOOL_FAILED, "--exact needs the problem's own right-hand side, which --rhs replaces");
-  if (status == TOOL_GO_ON && settings.reference) status = reference_check();
-  if (status == TOOL_GO_ON) status = ranks_check(&settings);
-  if (status == TOOL_GO_ON && !settings.ranks) status = solve_check_outputs(&settings);
-  if (status == TOOL_GO_ON) status = watch_open(&watch, run.context, settings.quiet, settings.history);
+  int status = ranks_meet(run.meeting, argc, argv);
+  if (status == TOOL_GO_ON) status = prepare(&run, argc, argv, &watch, &settings);
   watch.monitor = settings.monitor;
   watch.record.wanted = settings.plot != NULL;
   if (status == TOOL_GO_ON) status = solve(&run, &watch, &report);
@@ -436,5 +442,6 @@ int main(int argc, char *argv[])
   karst_options_destroy(settings.options);
   karst_context_destroy(run.reader);
   karst_context_destroy(run.context);
+  karst_context_destroy(run.meeting);
   return tool_finish(status);
 }

@@ -26,7 +26,8 @@ int ranks_check(const struct solve_settings *settings)
   return TOOL_GO_ON;
 }
 
-int ranks_join(karst_context *context, const char *device)
+/* Makes the context one of the ranks. The error that it reports is the same on all. */
+static int join(karst_context *context, const char *device)
 {
   karst_status (*world)(karst_context *, const char *) = NULL;
   /* MPI looks for its own parts among the symbols of all libraries. */
@@ -38,14 +39,22 @@ int ranks_join(karst_context *context, const char *device)
                      dlerror());
   memcpy(&world, &function, sizeof world);
   const karst_status status = world(context, device);
-  if (status) {
-    const int exit_status = tool_fail_library(context, status);
-    return status == KARST_ERROR_NOT_BUILT ? TOOL_NO_DEVICE : exit_status;
-  }
-  if (karst_context_rank(context) > 0 && (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)))
-    abort();
-  return TOOL_GO_ON;
+  if (!status) return TOOL_GO_ON;
+  const int exit_status = tool_fail_library(context, status);
+  return status == KARST_ERROR_NOT_BUILT ? TOOL_NO_DEVICE : exit_status;
 }
+
+int ranks_meet(karst_context *meeting, int argc, char *argv[])
+{
+  bool wanted = false;
+  for (int i = 1; i < argc; i++) wanted |= strcmp(argv[i], "--ranks") == 0;
+  const int exit_status = wanted ? join(meeting, "cpu") : TOOL_GO_ON;
+  if (karst_context_rank(meeting) > 0 && (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)))
+    abort();
+  return exit_status;
+}
+
+int ranks_join(karst_context *context, const char *device) { return join(context, device); }
 
 int ranks_agree(karst_context *context, int status)
 {

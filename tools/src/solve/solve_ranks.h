@@ -8,7 +8,10 @@
 
 /* Refuses what cannot be done with --ranks. */
 int ranks_check(const struct solve_settings *settings);
-/* Makes the context one of the ranks, on the device of the settings. Ranks other than 0 print nothing from then on. */
+/* If --ranks is among the arguments, makes the context one of the ranks, on the CPU, before anything can be refused.
+ * Ranks other than 0 print nothing from then on. */
+int ranks_meet(karst_context *meeting, int argc, char *argv[]);
+/* Makes the context one of the ranks, on the device of the settings. */
 int ranks_join(karst_context *context, const char *device);
 /* Lets all ranks know whether each has come so far: status is TOOL_GO_ON or the exit status of a reported error. The
  * sentence of one rank is that of all. */
