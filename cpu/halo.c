@@ -1,5 +1,5 @@
-/* halo.c - the columns of ghosts in the products and scalings of a distributed matrix, on the CPU. Threads share the rows of the
- * boundary; each row is summed by one thread in storage order. */
+/* halo.c - the columns of ghosts in the products and scalings of a distributed matrix, on the CPU.
+ * Threads share the rows of the boundary; each row is summed by one thread in storage order. */
 #include "cpu/cpu.h"
 #include "lib/backend/dense.h"
 #include "lib/backend/halo_kernels.h"

@@ -1,5 +1,5 @@
-/* halo.cu - the columns of ghosts in the products and scalings of a distributed matrix, on the GPU: a thread an element of a row of
- * the boundary. */
+/* halo.cu - the columns of ghosts in the products and scalings of a distributed matrix, on the GPU:
+ * a thread an element of a row of the boundary. */
 #include "gpu/cuda.h"
 #include "gpu/launch.h"
 

@@ -61,8 +61,9 @@ KARST_INLINE bool karst_amg_find_strong(bool single, const karst_amg_matrix *A, 
 karst_index karst_amg_truncate_cpu(karst_index most, double limit, karst_index count, karst_index *column,
                                    double *weight);
 
-/* The entries of the table, in the files of their names; begin, load and what releases memory in level.c, square
- * to add in ghosts.c, compose and aggregate in match.c, plan_product and multiply in product.c, finish, weigh and apply in cycle.c. */
+/* The entries of the table, in the files of their names; begin, load and what releases memory in level.c, what
+ * levels of ranks need in ghosts.c, compose and aggregate in match.c, plan_product and multiply in product.c, finish,
+ * weigh and apply in cycle.c. */
 extern const struct karst_amg_kernels karst_amg_kernels_cpu;
 karst_status karst_amg_begin_cpu(karst_context *context, const karst_matrix *A, karst_amg *amg);
 void karst_amg_destroy_cpu(karst_context *context, karst_amg *amg);

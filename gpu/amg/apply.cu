@@ -25,8 +25,8 @@ __global__ void __launch_bounds__(THREADS) measure(int64_t rows, const double *r
   if (threadIdx.x == 0) atomicMax(&s->largest, largest);
 }
 
-/* f = r / 2^exponent, where the largest |r_i| has that exponent, or r itself (as_it_is). first: the first sweep of level 0, unless its y is
- * NULL. */
+/* f = r / 2^exponent, where the largest |r_i| has that exponent, or r itself (as_it_is). first: the first sweep
+ * of level 0, unless its y is NULL. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
     enter(int64_t rows, const double *r, bool as_it_is, karst_amg_scalars *s, double *f, karst_amg_item<T> first)

@@ -194,8 +194,8 @@ typedef struct karst_amg_rule {
 } karst_amg_rule;
 
 struct karst_amg_kernels {
-  /* Starts a hierarchy with amg->single, l1 and ghosts set: level 0 without values, on the pattern of A, b = 1. After a failure
-   * of any kernel destroy releases what was taken; destroy accepts a hierarchy of zeros. */
+  /* Starts a hierarchy with amg->single, l1 and ghosts set: level 0 without values, on the pattern of A, b = 1. After a
+   * failure of any kernel destroy releases what was taken; destroy accepts a hierarchy of zeros. */
   karst_status (*begin)(karst_context *context, const karst_matrix *A, karst_amg *amg);
   void (*destroy)(karst_context *context, karst_amg *amg);
 
