@@ -191,7 +191,8 @@ int parts_place(karst_context *context, struct solve_report *report, struct part
   report->partition = name_partition(report->settings, generated);
   parts->rows = karst_matrix_block_rows(made->A);
   parts->block_size = karst_matrix_block_size(made->A);
-  int exit_status = generated ? find_home(context, parts->rows, parts) : TOOL_GO_ON;
+  parts->on_root = made->on_root;
+  int exit_status = TOOL_GO_ON;
   const bool even = strcmp(report->partition, "even") == 0, metis = strcmp(report->partition, "metis") == 0;
   const bool stays = even ? generated || alone : metis && alone;
   if (exit_status == TOOL_GO_ON && !stays) exit_status = move(context, report->partition, made, parts, A, b);
@@ -218,12 +219,14 @@ static karst_status bring(karst_context *context, const karst_redistribution *wa
   return back ? karst_redistribution_vector_back(way, x, *moved) : karst_redistribution_vector(way, x, *moved);
 }
 
-int parts_bring_home(karst_context *context, const struct parts *parts, const karst_vector *x, karst_vector **whole)
+int parts_bring_home(karst_context *context, struct parts *parts, const karst_vector *x, karst_vector **whole)
 {
   const int64_t made = (int64_t)parts->rows * parts->block_size;
-  const int64_t all = parts->home ? (int64_t)karst_redistribution_block_rows(parts->home) * parts->block_size : made;
   karst_vector *stage = NULL;
   *whole = NULL;
+  const int exit_status = parts->on_root || parts->home ? TOOL_GO_ON : find_home(context, parts->rows, parts);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  const int64_t all = parts->home ? (int64_t)karst_redistribution_block_rows(parts->home) * parts->block_size : made;
   karst_status status = bring(context, parts->placed, true, made, x, &stage);
   if (!status) status = bring(context, parts->home, false, all, stage, whole);
   karst_vector_destroy(stage);

@@ -16,7 +16,8 @@ struct parts {
   karst_index rows; /* of this rank, as the system was made */
   int block_size;
   karst_redistribution *placed; /* from the system as it was made to the parts; NULL: they stayed */
-  karst_redistribution *home;   /* from the system as it was made to rank 0; NULL: they were there */
+  karst_redistribution *home;   /* from the system as it was made to rank 0; NULL: not found yet, or they were there */
+  bool on_root;                 /* they were there */
 };
 
 /* All functions that return an int report their own errors, and return TOOL_GO_ON or an exit status, the same on all
@@ -33,7 +34,7 @@ int parts_take(karst_context *context, const karst_matrix *A, const karst_vector
 int parts_place(karst_context *context, struct solve_report *report, struct parts_system *made, struct parts *parts,
                 karst_matrix **A, karst_vector **b);
 /* Makes the whole of a vector on rank 0, in the order in which the system was made; on the others an empty one. */
-int parts_bring_home(karst_context *context, const struct parts *parts, const karst_vector *x, karst_vector **whole);
+int parts_bring_home(karst_context *context, struct parts *parts, const karst_vector *x, karst_vector **whole);
 void parts_release(struct parts *parts);
 void parts_release_system(struct parts_system *made);
 
