@@ -148,6 +148,43 @@ refuses 'a long file' 'bad, line 5: the matrix has only 4 block rows'
 "$builddir/tools/solve" poisson2d:2x2 --partition even >"$scratch/output" 2>&1 && ended=0 || ended=$?
 report "--partition needs --ranks" "$(prints 2 '^solve: --partition divides a system over the processes of mpiexec')"
 
+# singular NAME VALUE writes a five-point matrix of 20x20 whose row 234, from 0, has this on the diagonal alone; "" has
+# no entry there.
+singular()
+{
+  awk -v value="$2" 'BEGIN {
+    n = 20; print "%%MatrixMarket matrix coordinate real general"
+    for (i = 0; i < n * n; i++) {
+      x = i % n
+      if (i != 234 || value != "") line[++lines] = i + 1 " " i + 1 " " (i == 234 ? value : 4)
+      if (i == 234 && value != "") continue
+      if (x > 0) line[++lines] = i + 1 " " i " -1"
+      if (x < n - 1) line[++lines] = i + 1 " " i + 2 " -1"
+      if (i >= n) line[++lines] = i + 1 " " i + 1 - n " -1"
+      if (i < n * (n - 1)) line[++lines] = i + 1 " " i + 1 + n " -1"
+    }
+    print n * n, n * n, lines
+    for (i = 1; i <= lines; i++) print line[i]
+  }' >"$scratch/$1.mtx"
+}
+singular zero 0
+singular missing ''
+awk 'BEGIN { for (i = 0; i < 400; i++) print (i * 7) % 3 }' >"$scratch/scattered"
+for partition in "--partition $scratch/scattered" ''; do
+  solve 3 "$scratch/zero.mtx" --precond jacobi $partition
+  report "a singular block row has the number of the file ${partition:-by default}" \
+    "$(prints 1 '^not solved: the pivot block of block row 234 is singular')"
+  solve 3 "$scratch/missing.mtx" --precond iluk $partition
+  report "so has one without a diagonal entry, with what to try" \
+    "$(prints 2 'missing.mtx: block row 234 has no diagonal entry; try --insert-diagonal, which adds 1 zero block$')"
+done
+if [ "$json" ]; then
+  solve 3 "$scratch/zero.mtx" --precond jacobi --partition "$scratch/scattered" --json
+  report "and in JSON" "$(prints 1 '"block_row": 234')"
+fi
+solve 2 "$scratch/missing.mtx" --insert-diagonal --precond jacobi
+report "--insert-diagonal works on ranks" "$(prints 1 'block row 234 is singular')"
+
 # What follows from the solution.
 "$builddir/tools/solve" unitsquare:15x15 --exact --rtol 1e-12 >"$scratch/alone"
 error=$(sed -n "s/^error .* = \([^ ]*\) against.*/\1/p" "$scratch/alone")

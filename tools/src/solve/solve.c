@@ -25,6 +25,7 @@ struct run {
   karst_vector *exact; /* the solution that --exact compares with */
   karst_vector *whole; /* with --ranks, x of all ranks on rank 0, once something needs it */
   struct parts parts;
+  char missing[2 * SOLVE_HINT_SIZE]; /* with --ranks, what a refusal of a missing diagonal block says on rank 0 */
   karst_solver *solver;
 };
 
@@ -109,6 +110,15 @@ static int read_system(struct run *run, struct watch *watch, struct solve_report
   return TOOL_GO_ON;
 }
 
+/* Notes what to say if a diagonal block is missing and a method needs it, while rank 0 has the whole matrix. */
+static void note_missing(struct run *run, const struct run *whole, const struct solve_report *report)
+{
+  char hint[SOLVE_HINT_SIZE];
+  if (!whole->A || !karst_matrix_check_diagonal(whole->A)) return;
+  hint_for_refusal(run->reader, whole->A, report->settings->stored_triangle, hint);
+  snprintf(run->missing, sizeof run->missing, "%s; %s", karst_context_error(run->reader), hint);
+}
+
 /* Reads the whole system on rank 0, into its reader. */
 static int read_whole(struct run *run, struct run *whole, struct watch *watch, struct solve_report *report)
 {
@@ -141,6 +151,7 @@ static int read_part(struct run *run, struct watch *watch, struct solve_report *
     status = parts_generate(run->context, report, &run->own, &made);
   } else if (status == TOOL_GO_ON) {
     status = ranks_agree(run->context, read_whole(run, &whole, watch, report));
+    if (status == TOOL_GO_ON) note_missing(run, &whole, report);
     if (status == TOOL_GO_ON) status = parts_take(run->context, whole.A, whole.b, &made);
     run->own = whole.own;
     whole.own = NULL;
@@ -166,8 +177,11 @@ static int refuse(struct run *run, karst_status status, const struct solve_repor
 {
   char hint[SOLVE_HINT_SIZE] = "", text[2 * SOLVE_HINT_SIZE];
   const bool whole = !report->settings->ranks;
-  if (whole && status == KARST_ERROR_MATRIX && strstr(karst_context_error(run->context), "no diagonal"))
-    hint_for_refusal(run->context, run->A, report->settings->stored_triangle, hint);
+  const bool missing = status == KARST_ERROR_MATRIX && strstr(karst_context_error(run->context), "no diagonal");
+  if (missing && *run->missing)
+    return tool_fail_about(run->context, karst_context_fail(run->context, status, run->missing),
+                           report->settings->matrix);
+  if (missing && whole) hint_for_refusal(run->context, run->A, report->settings->stored_triangle, hint);
   if (status == KARST_ERROR_MATRIX && strstr(karst_context_error(run->context), "no grid in natural order"))
     snprintf(hint, sizeof hint, "give it with --grid NXxNYxNZ, and its active cells with --actnum FILE");
   if (!*hint) return tool_fail_about(run->context, status, report->settings->matrix);
@@ -190,6 +204,20 @@ static int set_up(struct run *run, struct watch *watch, struct solve_report *rep
   return exit_status == TOOL_GO_ON ? made : exit_status;
 }
 
+/* Lets the result name a block row as the user knows it, and not as the ranks have divided the rows. */
+static int name_row(struct run *run, struct solve_report *report)
+{
+  char here[64], rest[sizeof report->explanation];
+  snprintf(here, sizeof here, "block row %lld", (long long)report->result.block_row);
+  const int exit_status = parts_row_as_made(run->context, &run->parts, run->A, &report->result.block_row);
+  char *place = strstr(report->explanation, here);
+  if (exit_status != TOOL_GO_ON || !place) return exit_status;
+  snprintf(rest, sizeof rest, "%s", place + strlen(here));
+  snprintf(place, sizeof report->explanation - (size_t)(place - report->explanation), "block row %lld%s",
+           (long long)report->result.block_row, rest);
+  return exit_status;
+}
+
 static int solve_once(struct run *run, struct watch *watch, struct solve_report *report)
 {
   watch_phase(watch, "solve");
@@ -197,6 +225,8 @@ static int solve_once(struct run *run, struct watch *watch, struct solve_report 
   if (!status) status = karst_solver_get_info(run->solver, &report->info);
   snprintf(report->explanation, sizeof report->explanation, "%s", karst_solver_explain(run->solver));
   if (status) return tool_fail_library(run->context, status);
+  const int named = name_row(run, report);
+  if (named != TOOL_GO_ON) return named;
   karst_options_destroy(report->effective);
   const int made = tool_effective_options(run->context, report->settings->options, run->solver, &report->effective);
   if (made != TOOL_GO_ON) return made;

@@ -192,6 +192,7 @@ int parts_place(karst_context *context, struct solve_report *report, struct part
   parts->rows = karst_matrix_block_rows(made->A);
   parts->block_size = karst_matrix_block_size(made->A);
   parts->on_root = made->on_root;
+  parts->first = karst_matrix_first_block_row(made->A);
   int exit_status = TOOL_GO_ON;
   const bool even = strcmp(report->partition, "even") == 0, metis = strcmp(report->partition, "metis") == 0;
   const bool stays = even ? generated || alone : metis && alone;
@@ -231,6 +232,48 @@ int parts_bring_home(karst_context *context, struct parts *parts, const karst_ve
   if (!status) status = bring(context, parts->home, false, all, stage, whole);
   karst_vector_destroy(stage);
   return agree(context, status);
+}
+
+/* number[scalars of this rank], of which the first of each block row = what the row was as the system was made. */
+static int number_rows(karst_context *context, const struct parts *parts, const karst_matrix *A, double **number)
+{
+  const int64_t length = (int64_t)parts->rows * parts->block_size;
+  double *before = calloc((size_t)length + 1, sizeof *before);
+  karst_vector *made = NULL, *moved = NULL;
+  int exit_status = before ? TOOL_GO_ON : tool_fail_memory("the numbers of the block rows");
+  for (karst_index i = 0; i < parts->rows && before; i++)
+    before[(int64_t)i * parts->block_size] = (double)(parts->first + i);
+  karst_status status = karst_vector_create(context, length, &made);
+  if (!status && before) status = karst_vector_set(made, length, before);
+  if (exit_status == TOOL_GO_ON && status) exit_status = tool_fail_library(context, status);
+  exit_status = ranks_agree(context, exit_status);
+  if (exit_status == TOOL_GO_ON)
+    exit_status = agree(context, bring(context, parts->placed, false, karst_matrix_rows(A), made, &moved));
+  if (exit_status == TOOL_GO_ON)
+    exit_status = ranks_agree(context, tool_vector_to_host(context, moved, karst_matrix_rows(A), number));
+  karst_vector_destroy(made);
+  karst_vector_destroy(moved);
+  free(before);
+  return exit_status;
+}
+
+int parts_row_as_made(karst_context *context, const struct parts *parts, const karst_matrix *A, karst_index *row)
+{
+  const int64_t own = (int64_t)*row - karst_matrix_first_block_row(A);
+  double *number = NULL, *all = NULL, found = -1;
+  if (!parts->placed || *row < 0) return TOOL_GO_ON;
+  int exit_status = number_rows(context, parts, A, &number);
+  if (exit_status != TOOL_GO_ON) return exit_status;
+  if (own >= 0 && own < karst_matrix_block_rows(A)) found = number[own * parts->block_size];
+  all = calloc((size_t)karst_context_ranks(context), sizeof *all);
+  exit_status = ranks_agree(context, all ? TOOL_GO_ON : tool_fail_memory("the numbers of the ranks"));
+  if (exit_status == TOOL_GO_ON) exit_status = ranks_collect(context, 1, &found, all);
+  for (int r = 0; r < karst_context_ranks(context) && all; r++) found = fmax(found, all[r]);
+  if (exit_status == TOOL_GO_ON) exit_status = ranks_broadcast(context, &found);
+  *row = (karst_index)found;
+  free(number);
+  free(all);
+  return exit_status;
 }
 
 void parts_release(struct parts *parts)

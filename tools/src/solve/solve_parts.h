@@ -13,7 +13,7 @@ struct parts_system {
 
 /* How the block rows have moved. It belongs to a context and is destroyed before that. */
 struct parts {
-  karst_index rows; /* of this rank, as the system was made */
+  karst_index first, rows; /* of this rank, as the system was made */
   int block_size;
   karst_redistribution *placed; /* from the system as it was made to the parts; NULL: they stayed */
   karst_redistribution *home;   /* from the system as it was made to rank 0; NULL: not found yet, or they were there */
@@ -35,6 +35,8 @@ int parts_place(karst_context *context, struct solve_report *report, struct part
                 karst_matrix **A, karst_vector **b);
 /* Makes the whole of a vector on rank 0, in the order in which the system was made; on the others an empty one. */
 int parts_bring_home(karst_context *context, struct parts *parts, const karst_vector *x, karst_vector **whole);
+/* Turns the number of a block row of A, the same on all ranks, into that which it had as the system was made. */
+int parts_row_as_made(karst_context *context, const struct parts *parts, const karst_matrix *A, karst_index *row);
 void parts_release(struct parts *parts);
 void parts_release_system(struct parts_system *made);
 
