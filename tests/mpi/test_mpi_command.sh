@@ -170,6 +170,7 @@ singular()
 singular zero 0
 singular missing ''
 awk 'BEGIN { for (i = 0; i < 400; i++) print (i * 7) % 3 }' >"$scratch/scattered"
+awk 'BEGIN { for (i = 0; i < 400; i++) print int(i * 7 / 3) % 2 }' >"$scratch/halves"
 for partition in "--partition $scratch/scattered" ''; do
   solve 3 "$scratch/zero.mtx" --precond jacobi $partition
   report "a singular block row has the number of the file ${partition:-by default}" \
@@ -184,6 +185,16 @@ if [ "$json" ]; then
 fi
 solve 2 "$scratch/missing.mtx" --insert-diagonal --precond jacobi
 report "--insert-diagonal works on ranks" "$(prints 1 'block row 234 is singular')"
+
+# A method of lines needs a grid on each rank.
+solve 3 poisson2d:20x20 --precond lines
+report "ranks that cut lines of a grid are one sentence" \
+  "$(prints 2 'no grid in natural order .*: try a number of ranks that divides the layers')"
+solve 2 poisson2d:20x20 --precond lines
+report "the number of ranks that it asks for works" "$(prints 0 '^converged after')"
+solve 2 poisson2d:20x20 --precond lines --partition "$scratch/halves"
+report "a partition that leaves no grid says so" \
+  "$(prints 2 'no grid in natural order .*, which the partition has taken from all over: try --partition even$')"
 
 # What follows from the solution.
 "$builddir/tools/solve" unitsquare:15x15 --exact --rtol 1e-12 >"$scratch/alone"

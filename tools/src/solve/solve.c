@@ -172,6 +172,16 @@ static int gather(struct run *run, const struct solve_settings *settings)
   return parts_bring_home(run->context, &run->parts, run->x, &run->whole);
 }
 
+/* What to try if a method finds no grid. A rank has the grid of its own rows alone. */
+static const char *grid_hint(const struct solve_report *report)
+{
+  if (report->ranks <= 1) return "give it with --grid NXxNYxNZ, and its active cells with --actnum FILE";
+  if (strcmp(report->partition, "even") != 0)
+    return "a rank looks for a grid in its own rows, which the partition has taken from all over: try --partition even";
+  return "a rank looks for a grid in its own rows: try a number of ranks that divides the layers of the grid, or its "
+         "lines if it has one layer";
+}
+
 /* Reports that set-up has refused the matrix, and what to try where that is known. */
 static int refuse(struct run *run, karst_status status, const struct solve_report *report)
 {
@@ -183,7 +193,7 @@ static int refuse(struct run *run, karst_status status, const struct solve_repor
                            report->settings->matrix);
   if (missing && whole) hint_for_refusal(run->context, run->A, report->settings->stored_triangle, hint);
   if (status == KARST_ERROR_MATRIX && strstr(karst_context_error(run->context), "no grid in natural order"))
-    snprintf(hint, sizeof hint, "give it with --grid NXxNYxNZ, and its active cells with --actnum FILE");
+    snprintf(hint, sizeof hint, "%s", grid_hint(report));
   if (!*hint) return tool_fail_about(run->context, status, report->settings->matrix);
   snprintf(text, sizeof text, "%s; %s", karst_context_error(run->context), hint);
   return tool_fail_about(run->context, karst_context_fail(run->context, status, text), report->settings->matrix);
