@@ -70,15 +70,19 @@ static karst_status multiply(karst_context *context, const karst_matrix *A, kars
   return KARST_SUCCESS;
 }
 
-/* Copies source into a vector that is as long as the padded matrix. */
+/* Copies source into a vector that is as long as the padded matrix, where the data are if nothing is padded. */
 static int pad(karst_context *context, const karst_matrix *A, const karst_vector *source, karst_vector **rhs)
 {
-  int64_t rows = karst_matrix_rows_unpadded(A);
-  double *values;
-  int exit_status = tool_vector_to_host(context, source, rows, &values);
-  if (exit_status != TOOL_GO_ON) return exit_status;
+  const int64_t rows = karst_matrix_rows_unpadded(A);
+  double *values = NULL;
   karst_status status = karst_vector_create(context, karst_matrix_rows(A), rhs);
-  if (!status) status = karst_vector_set(*rhs, rows, values);
+  if (!status && karst_vector_length(source) == karst_matrix_rows(A)) {
+    status = karst_vector_copy(source, *rhs);
+  } else if (!status) {
+    const int exit_status = tool_vector_to_host(context, source, rows, &values);
+    if (exit_status != TOOL_GO_ON) return exit_status;
+    status = karst_vector_set(*rhs, rows, values);
+  }
   free(values);
   return status ? tool_fail_library(context, status) : TOOL_GO_ON;
 }
