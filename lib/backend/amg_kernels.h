@@ -124,6 +124,7 @@ typedef struct karst_amg {
                                                          * none, the last level has an inverse, and the steps may be
                                                          * captured */
   void *user;
+  bool gathers;        /* the last level has a step GATHER */
   int result;          /* the vector of level 0 that has the result of the steps */
   void *plan;          /* the backend's own */
   int64_t plan_memory; /* its bytes, with the inverse and the shared memory */

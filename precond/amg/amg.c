@@ -121,15 +121,18 @@ void karst_amg_take_outcome(karst_precond *p, const karst_amg *amg, const karst_
 
 static void warn_of_rest(const karst_precond *p, const struct state *state)
 {
-  const karst_amg_gathered *gathered = state->spread ? &state->spread->gathered : NULL;
-  const karst_amg *last = gathered ? &gathered->amg : &state->amg;
-  const karst_index rows = last->level[last->levels - 1].A.rows;
+  const bool gathers = state->amg.gathers;
+  const karst_amg *last = gathers ? &state->spread->gathered.amg : &state->amg;
+  const karst_index own = last->level[last->levels - 1].A.rows;
+  const karst_index rows =
+      state->spread && !gathers ? state->spread->part[last->levels - 1].first[karst_context_ranks(p->context)] : own;
   if (rows <= KARST_AMG_DENSE) return;
   karst_notify(p->context, KARST_MESSAGE_WARNING,
                "amg: coarsening ended at level %d with %lld rows, because %s; they are smoothed, not solved",
-               last->levels - 1 + (gathered ? state->amg.levels - 1 : 0), (long long)rows,
-               (gathered ? gathered->stalled : state->stalled) ? "their couplings give no much smaller level"
-                                                               : "amg-levels allows no more levels");
+               last->levels - 1 + (gathers ? state->amg.levels - 1 : 0), (long long)rows,
+               (gathers ? state->spread->gathered.stalled : state->stalled)
+                   ? "their couplings give no much smaller level"
+                   : "amg-levels allows no more levels");
 }
 
 /* Makes the lines of level 0, without factors. */

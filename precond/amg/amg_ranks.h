@@ -4,9 +4,9 @@
  * A rank interpolates its own rows, also from coarse rows among its ghosts, so that P^T A P has parts on several ranks,
  * which are sent and added (extend.c). A cycle exchanges the ghosts' part of a vector before each product, and returns
  * parts of a restriction. The first level with few rows over all ranks is the last: each rank has all of it, and a
- * hierarchy of its own for it (gathered.c). */
-#ifndef KARST_PRECOND_AMG_SPREAD_H
-#define KARST_PRECOND_AMG_SPREAD_H
+ * hierarchy of its own for it (gathered.c). A last level of many rows, as where coarsening stalls, is smoothed instead. */
+#ifndef KARST_PRECOND_AMG_AMG_RANKS_H
+#define KARST_PRECOND_AMG_AMG_RANKS_H
 
 #include "lib/ranks/halo.h"
 #include "lib/ranks/lists.h"
@@ -35,7 +35,7 @@ typedef struct karst_amg_part {
   int64_t appended;       /* where those received begin among the entries of A P of the level before */
 } karst_amg_part;
 
-/* The last level as a whole. */
+/* The last level as a whole; zeros if it is not gathered. */
 typedef struct karst_amg_gathered {
   karst_matrix *A;
   karst_amg amg; /* its hierarchy; levels = 0: none */

@@ -85,8 +85,8 @@ static int smooth(struct list *list, int level, int x)
 
 static int solve_last(struct list *list, int level, int x)
 {
-  const bool rest = list->amg->level[level].A.rows > KARST_AMG_DENSE;
-  if (list->amg->call) {
+  const bool rest = list->amg->call || list->amg->level[level].A.rows > KARST_AMG_DENSE;
+  if (list->amg->gathers) {
     add(list, KARST_AMG_GATHER, level, 0, 1, 1, 0);
     return 1;
   }
@@ -109,7 +109,7 @@ static int cycle(struct list *list, int level, int x)
   add(list, KARST_AMG_RESTRICT, level, other(x), 0, 1, 0);
   if (list->amg->call) add(list, KARST_AMG_RETURN, level + 1, 0, 0, 1, 0);
   for (int i = 0; i < (twice ? 2 : 1); i++) coarse = cycle(list, level + 1, coarse);
-  if (level + 2 < list->amg->levels) exchange(list, level + 1, coarse);
+  if (level + 2 < list->amg->levels || !list->amg->gathers) exchange(list, level + 1, coarse);
   add(list, KARST_AMG_PROLONG, level, coarse, x, list->settings->over_correction, 0);
   return smooth(list, level, x);
 }

@@ -242,6 +242,8 @@ karst_status karst_amg_spread_weigh(karst_amg_spread *spread, karst_status statu
   const struct karst_amg_kernels *kernels = context->backend->amg;
   karst_amg_gathered *gathered = &spread->gathered;
   karst_amg_outcome own;
+  *outcome = (karst_amg_outcome){KARST_SOUND, -1, 0};
+  if (!spread->amg->gathers) return status ? status : kernels->weigh(context, spread->amg, outcome);
   if (!fresh) status = gather_values(spread, status);
   if (!status)
     status = fresh ? kernels->weigh(context, &gathered->amg, outcome)

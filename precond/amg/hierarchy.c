@@ -169,6 +169,14 @@ static bool is_small(const struct building *b)
   return b->spread->part[last].first[karst_context_ranks(b->context)] <= b->settings->gather_rows;
 }
 
+/* Whether each rank may have all of the last level, which has many rows where coarsening has stalled. */
+static bool may_gather(const struct building *b)
+{
+  enum { MOST = 65536 };
+  const karst_index rows = b->spread->part[b->amg->levels - 1].first[karst_context_ranks(b->context)];
+  return rows <= b->settings->gather_rows || rows <= MOST;
+}
+
 static karst_status begin(const struct building *b, const karst_matrix *A, karst_amg_outcome *outcome)
 {
   const struct karst_amg_kernels *kernels = kernels_of(b->context);
@@ -192,7 +200,8 @@ karst_status karst_amg_build(karst_context *context, const karst_matrix *A, cons
     if (!status && !*stalled) status = spread ? karst_amg_spread_add_level(spread, amg->levels - 1) : add_level(&b);
   }
   if (!spread) return status;
-  status = karst_amg_gather(spread, status, settings, outcome);
+  amg->gathers = may_gather(&b);
+  status = amg->gathers ? karst_amg_gather(spread, status, settings, outcome) : karst_ranks_agree(context, status);
   return status ? status : karst_amg_spread_measure(spread);
 }
 

@@ -38,9 +38,9 @@ karst_status karst_amg_spread_measure(karst_amg_spread *spread)
 static int list_sizes(const karst_amg *amg, const karst_amg_spread *spread, karst_amg_size *size)
 {
   int levels = 0;
-  for (int l = 0; l < amg->levels - (spread ? 1 : 0); l++)
+  for (int l = 0; l < amg->levels - (amg->gathers ? 1 : 0); l++)
     size[levels++] = spread ? spread->part[l].size : size_of(&amg->level[l].A);
-  for (int l = 0; spread && l < spread->gathered.amg.levels; l++)
+  for (int l = 0; amg->gathers && l < spread->gathered.amg.levels; l++)
     size[levels++] = size_of(&spread->gathered.amg.level[l].A);
   return levels;
 }
@@ -74,7 +74,8 @@ karst_status karst_amg_report_levels(karst_precond *p, const karst_amg *amg, con
 {
   karst_amg_size size[MOST];
   const int levels = list_sizes(amg, spread, size);
-  karst_status status = spread ? karst_precond_put(p, "amg_gathered", "is the level", amg->levels - 1) : KARST_SUCCESS;
+  karst_status status = KARST_SUCCESS;
+  if (amg->gathers) status = karst_precond_put(p, "amg_gathered", "is the level", amg->levels - 1);
   for (int l = 0; l < levels && !status; l++) status = put_level(p, l, &size[l]);
   return status;
 }

@@ -59,14 +59,14 @@ static void test_rows(karst_context *context, karst_matrix *A, int ranks, const 
   spread_destroy(&task.s);
 }
 
-/* A chain of n rows that is cut behind every part rows. */
-static karst_matrix *chains(karst_context *context, karst_index n, karst_index part)
+/* A chain of n rows that is cut behind every part rows. With a positive coupling nothing can be coarsened. */
+static karst_matrix *chains(karst_context *context, karst_index n, karst_index part, double coupling)
 {
   struct copy A = copy_empty(n, 3 * (int64_t)n);
   for (karst_index i = 0; i < n; i++) {
-    if (i % part > 0) copy_add(&A, i, i - 1, -1);
+    if (i % part > 0) copy_add(&A, i, i - 1, coupling);
     copy_add(&A, i, i, 2.25);
-    if (i % part + 1 < part && i + 1 < n) copy_add(&A, i, i + 1, -1);
+    if (i % part + 1 < part && i + 1 < n) copy_add(&A, i, i + 1, coupling);
   }
   karst_matrix *matrix = matrix_of(context, n, 1, A.start, A.column, A.value);
   copy_free(&A);
@@ -94,9 +94,9 @@ static void test_shares(karst_context *context, const char *const *options, cons
   }
   test_rows(context, matrix_from(context, "poisson2d:2x2", 1), 4, NULL, options, NULL, "a row each");
   test_rows(context, matrix_from(context, "poisson2d:2x2", 1), 8, NULL, options, NULL, "more ranks than rows");
-  test_rows(context, chains(context, 400, 100), 4, NULL, options, NULL, "ranks without couplings");
-  test_rows(context, chains(context, 400, 200), 4, NULL, options, NULL, "ranks with couplings in pairs");
-  test_rows(context, chains(context, 60, 1), 3, NULL, options, NULL, "a diagonal matrix");
+  test_rows(context, chains(context, 400, 100, -1), 4, NULL, options, NULL, "ranks without couplings");
+  test_rows(context, chains(context, 400, 200, -1), 4, NULL, options, NULL, "ranks with couplings in pairs");
+  test_rows(context, chains(context, 60, 1, -1), 3, NULL, options, NULL, "a diagonal matrix");
   test_rows(context, named(context, "hub:1400"), 3, NULL, options, NULL, "a dense row over all ranks");
   test_rows(context, named(context, "centre:900"), 3, NULL, options, NULL, "a dense row and a dense column");
   test_rows(context, named(context, "dense:300"), 3, NULL, options, NULL, "a dense matrix");
@@ -139,6 +139,9 @@ int main(void)
             PAIRS("solver", "gmres", "precond", "two-stage", "first", "iluk", "second", "amg", "second.amg-gather-rows",
                   "50", "rtol", "1e-10"),
             NULL, "the second of two stages");
+  test_rows(context, chains(context, 70000, 70000, 0.5), 3, NULL,
+            PAIRS("solver", "gmres", "precond", "amg", "rtol", "1e-10"), "coarsening ended at level 0",
+            "more rows than are gathered");
   karst_context_destroy(context);
   return tap_done();
 }
