@@ -9,6 +9,7 @@
 #include "tools/src/solve/solve_parts.h"
 #include "tools/src/solve/solve_pictures.h"
 #include "tools/src/solve/solve_ranks.h"
+#include "tools/src/solve/solve_refusal.h"
 #include "tools/src/solve/watch.h"
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ struct run {
   karst_vector *exact; /* the solution that --exact compares with */
   karst_vector *whole; /* with --ranks, x of all ranks on rank 0, once something needs it */
   struct parts parts;
-  char missing[2 * SOLVE_HINT_SIZE]; /* with --ranks, what a refusal of a missing diagonal block says on rank 0 */
+  char missing[REFUSAL_SIZE]; /* with --ranks, what a refusal of a missing diagonal block says on rank 0 */
   karst_solver *solver;
 };
 
@@ -110,15 +111,6 @@ static int read_system(struct run *run, struct watch *watch, struct solve_report
   return TOOL_GO_ON;
 }
 
-/* Notes what to say if a diagonal block is missing and a method needs it, while rank 0 has the whole matrix. */
-static void note_missing(struct run *run, const struct run *whole, const struct solve_report *report)
-{
-  char hint[SOLVE_HINT_SIZE];
-  if (!whole->A || !karst_matrix_check_diagonal(whole->A)) return;
-  hint_for_refusal(run->reader, whole->A, report->settings->stored_triangle, hint);
-  snprintf(run->missing, sizeof run->missing, "%s; %s", karst_context_error(run->reader), hint);
-}
-
 /* Reads the whole system on rank 0, into its reader. */
 static int read_whole(struct run *run, struct run *whole, struct watch *watch, struct solve_report *report)
 {
@@ -151,7 +143,7 @@ static int read_part(struct run *run, struct watch *watch, struct solve_report *
     status = parts_generate(run->context, report, &run->own, &made);
   } else if (status == TOOL_GO_ON) {
     status = ranks_agree(run->context, read_whole(run, &whole, watch, report));
-    if (status == TOOL_GO_ON) note_missing(run, &whole, report);
+    if (status == TOOL_GO_ON) refusal_note_missing(run->reader, whole.A, report, run->missing);
     if (status == TOOL_GO_ON) status = parts_take(run->context, whole.A, whole.b, &made);
     run->own = whole.own;
     whole.own = NULL;
@@ -172,33 +164,6 @@ static int gather(struct run *run, const struct solve_settings *settings)
   return parts_bring_home(run->context, &run->parts, run->x, &run->whole);
 }
 
-/* What to try if a method finds no grid. A rank has the grid of its own rows alone. */
-static const char *grid_hint(const struct solve_report *report)
-{
-  if (report->ranks <= 1) return "give it with --grid NXxNYxNZ, and its active cells with --actnum FILE";
-  if (strcmp(report->partition, "even") != 0)
-    return "a rank looks for a grid in its own rows, which the partition has taken from all over: try --partition even";
-  return "a rank looks for a grid in its own rows: try a number of ranks that divides the layers of the grid, or its "
-         "lines if it has one layer";
-}
-
-/* Reports that set-up has refused the matrix, and what to try where that is known. */
-static int refuse(struct run *run, karst_status status, const struct solve_report *report)
-{
-  char hint[SOLVE_HINT_SIZE] = "", text[2 * SOLVE_HINT_SIZE];
-  const bool whole = !report->settings->ranks;
-  const bool missing = status == KARST_ERROR_MATRIX && strstr(karst_context_error(run->context), "no diagonal");
-  if (missing && *run->missing)
-    return tool_fail_about(run->context, karst_context_fail(run->context, status, run->missing),
-                           report->settings->matrix);
-  if (missing && whole) hint_for_refusal(run->context, run->A, report->settings->stored_triangle, hint);
-  if (status == KARST_ERROR_MATRIX && strstr(karst_context_error(run->context), "no grid in natural order"))
-    snprintf(hint, sizeof hint, "%s", grid_hint(report));
-  if (!*hint) return tool_fail_about(run->context, status, report->settings->matrix);
-  snprintf(text, sizeof text, "%s; %s", karst_context_error(run->context), hint);
-  return tool_fail_about(run->context, karst_context_fail(run->context, status, text), report->settings->matrix);
-}
-
 /* Sets the solver up. The options in effect are there afterwards, where that fails too. */
 static int set_up(struct run *run, struct watch *watch, struct solve_report *report)
 {
@@ -208,7 +173,7 @@ static int set_up(struct run *run, struct watch *watch, struct solve_report *rep
   if (!status) {
     karst_solver_monitor(run->solver, watch_iteration, watch);
     status = karst_solver_setup(run->solver, run->A);
-    if (status) exit_status = refuse(run, status, report);
+    if (status) exit_status = refusal_report(run->context, status, run->A, run->missing, report);
   }
   const int made = tool_effective_options(run->context, options, status ? NULL : run->solver, &report->effective);
   return exit_status == TOOL_GO_ON ? made : exit_status;
