@@ -77,9 +77,10 @@ static bool has_inside(const char *precond, const karst_option_info *row)
   return row->kind == KARST_OPTION_PRECOND && strcmp(precond, local ? "ras" : "two-stage") == 0;
 }
 
-/* All of the context that are not for experiments, by their names with '_' for '-' and '.'; those of a preconditioner
- * inside where two-stage or ras was chosen, so that the report says how to repeat the run. prefix: "", or what the names begin
- * with there, such as "first.". A value of the same name takes the place of an option inside. */
+/* All of the context that are not for experiments, by their names with '_' for '-' and '.'; those of a
+ * preconditioner inside where two-stage or ras was chosen, so that the report says how to repeat the run. prefix: "",
+ * or what the names begin with there, such as "first.". A value of the same name takes the place of an option inside.
+ * */
 static void set_options(json_t *object, const karst_context *context, const struct solve_report *report,
                         const char *prefix)
 {

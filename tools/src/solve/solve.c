@@ -267,11 +267,10 @@ static int solve_directly(struct run *run, struct watch *watch, struct solve_rep
   return ranks_agree(run->context, status);
 }
 
-/* Repeats what a simulator does: new values, factorization and a solution from zero, in x; the report has the solution
- * of the first solve. factor and solve: [settings->repeat] seconds. The values are those of the first solve, which value
- * has, or NULL: the matrix has them as they are, over ranks. No
- * repetition may end worse, except in a trial of auto. It can end better, as some preconditioners start from their last
- * factors. */
+/* Repeats what a simulator does: new values, factorization and a solution from zero, in x; the report has the
+ * solution of the first solve. factor and solve: [settings->repeat] seconds. The values are those of the first solve,
+ * which value has, or NULL: the matrix has them as they are, over ranks. No repetition may end worse, except in a trial
+ * of auto. It can end better, as some preconditioners start from their last factors. */
 static int repeat(struct run *run, struct watch *watch, struct solve_report *report, const double *value,
                   karst_vector *x, double *factor, double *solve)
 {

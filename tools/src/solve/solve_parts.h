@@ -25,8 +25,8 @@ struct parts {
 
 /* Whether each rank can generate its own rows of the system that the settings name. */
 bool parts_generates(const struct solve_settings *settings);
-/* Generates each rank's rows, and fills the report with what describes the whole system. own: the right-hand side of the
- * problem, which stays the caller's. */
+/* Generates each rank's rows, and fills the report with what describes the whole system. own: the right-hand side of
+ * the problem, which stays the caller's. */
 int parts_generate(karst_context *context, struct solve_report *report, karst_vector **own, struct parts_system *made);
 /* Makes a distributed system of one that rank 0 has in its own context; A and b are NULL on the others. */
 int parts_take(karst_context *context, const karst_matrix *A, const karst_vector *b, struct parts_system *made);

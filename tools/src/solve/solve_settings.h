@@ -31,9 +31,9 @@ int solve_check_outputs(const struct solve_settings *settings);
 
 /* Whether a right-hand side, of --rhs or NULL, takes no file of its own. */
 bool solve_rhs_needs_no_file(const char *text);
-/* Makes the right-hand side that settings name, of a distributed matrix this rank's part. own: the one that came with
- * the matrix, or NULL. The rows that pad the last block get 0. Sets *text to a description of it, and *file to the file
- * it was read from or "". Both belong to own or settings. */
+/* Makes the right-hand side that settings name, of a distributed matrix this rank's part. own: the one that came
+ * with the matrix, or NULL. The rows that pad the last block get 0. Sets *text to a description of it, and *file to the
+ * file it was read from or "". Both belong to own or settings. */
 int solve_rhs(karst_context *context, const struct solve_settings *settings, const karst_matrix *A,
               const karst_vector *own, karst_vector **rhs, const char **text, const char **file);
 
