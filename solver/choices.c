@@ -53,10 +53,14 @@ static karst_status judge(karst_solver *solver, bool *sound)
 static karst_status exchange(karst_solver *solver, bool *other)
 {
   karst_solver before = *solver;
+  karst_options *options = NULL;
   *other = false;
-  karst_status status = karst_auto_options(&solver->automatic, solver->context, &solver->options);
+  karst_status status = karst_auto_options(&solver->automatic, solver->context, &options);
   status = karst_ranks_agree(solver->context, status);
-  if (!status) {
+  if (status) {
+    karst_options_destroy(options);
+  } else {
+    solver->options = options;
     const karst_matrix *A = before.system.original;
     karst_setup_forget(solver);
     karst_methods_read(solver->options, &solver->chosen);

@@ -417,6 +417,9 @@ static int prepare(struct run *run, int argc, char *argv[], struct watch *watch,
   if (status == TOOL_GO_ON && settings->exact && settings->rhs)
     status = tool_fail(TOOL_FAILED, "--exact needs the problem's own right-hand side, which --rhs replaces");
   if (status == TOOL_GO_ON && settings->reference) status = reference_check();
+  if (status == TOOL_GO_ON && settings->ranks && karst_context_transport(run->meeting)[0] == '\0')
+    status =
+        tool_fail(TOOL_FAILED, "--ranks belongs on the command line, by its whole name, not in a file of --options");
   if (status == TOOL_GO_ON) status = ranks_check(settings);
   if (status == TOOL_GO_ON && root) status = solve_check_outputs(settings);
   if (status == TOOL_GO_ON) status = watch_open(watch, run->context, settings->quiet, root ? settings->history : NULL);
