@@ -171,7 +171,7 @@ static int set_up(struct run *run, struct watch *watch, struct solve_report *rep
   karst_status status = karst_solver_create(run->context, options, &run->solver);
   int exit_status = status ? tool_fail_library(run->context, status) : TOOL_GO_ON;
   if (!status) {
-    karst_solver_monitor(run->solver, watch_iteration, watch);
+    if (watch_follows(watch)) karst_solver_monitor(run->solver, watch_iteration, watch);
     status = karst_solver_setup(run->solver, run->A);
     if (status) exit_status = refusal_report(run->context, status, run->A, run->missing, report);
   }

@@ -62,6 +62,11 @@ static void open_history(struct watch *watch)
   watch->history_failed = true;
 }
 
+bool watch_follows(const struct watch *watch)
+{
+  return watch->record.wanted || watch->history_path || watch->monitor || (watch->terminal && !watch->quiet);
+}
+
 karst_decision watch_iteration(void *user, int iteration, double residual)
 {
   struct watch *watch = user;

@@ -36,6 +36,8 @@ int watch_close_history(struct watch *watch);
 void watch_phase(struct watch *watch, const char *phase);
 /* Erases the progress line. */
 void watch_erase(struct watch *watch);
+/* Whether anything is to be done in each iteration. A monitor of one rank costs all ranks a message an iteration. */
+bool watch_follows(const struct watch *watch);
 /* A karst_monitor_function; user is a struct watch. */
 karst_decision watch_iteration(void *user, int iteration, double residual);
 
