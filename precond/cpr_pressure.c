@@ -184,7 +184,7 @@ static karst_status find_weighting(const karst_precond *p, const karst_cpr_choic
 static karst_status compare_weights(const karst_precond *p, karst_status status, const karst_cpr_weighting *weighting)
 {
   karst_context *context = p->context;
-  const int own = weighting->weights;
+  const int own = (int)weighting->weights;
   int first, other;
   if (!karst_precond_halo(p)) return status;
   status = karst_ranks_agree_and_tell(context, status, &own, sizeof own);
