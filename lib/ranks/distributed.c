@@ -2,8 +2,8 @@
  * apart into the square matrix of its own columns and those of the ghosts. */
 #include "lib/base/search.h"
 #include "lib/ranks/halo.h"
+#include "lib/ranks/lists.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* What the caller gave, and what each rank says of it. */
@@ -82,12 +82,6 @@ static karst_status check_pattern(const struct given *g, const karst_halo *halo)
   return karst_fail(g->context, KARST_ERROR_MATRIX, "%s", fault);
 }
 
-static int compare(const void *a, const void *b)
-{
-  const karst_index x = *(const karst_index *)a, y = *(const karst_index *)b;
-  return (x > y) - (x < y);
-}
-
 /* Whether a global column is one of the own rows. */
 static bool is_own(const struct given *g, const karst_halo *halo, karst_index column)
 {
@@ -109,9 +103,7 @@ static karst_status find_ghosts(const struct given *g, karst_halo *halo)
   karst_index found = 0;
   for (karst_index k = 0; k < g->row_start[g->block_rows]; k++)
     if (!is_own(g, halo, g->column[k])) halo->ghost[found++] = g->column[k];
-  if (found > 0) qsort(halo->ghost, (size_t)found, sizeof *halo->ghost, compare);
-  for (karst_index k = 0; k < found; k++)
-    if (k == 0 || halo->ghost[k] != halo->ghost[k - 1]) halo->ghost[halo->ghosts++] = halo->ghost[k];
+  halo->ghosts = karst_lists_sort(found, halo->ghost);
   return KARST_SUCCESS;
 }
 

@@ -8,10 +8,6 @@
 
 static int64_t scalars(const karst_exchange *exchange, karst_index items) { return (int64_t)items * exchange->size; }
 
-/* Whether the transport reads and writes the items where they are: in memory of the host, or of a device if it
- * queues. */
-static bool is_direct(const karst_context *context) { return context->backend->host_memory || context->ranks->queues; }
-
 static karst_status pin(karst_context *context, int64_t count, const char *what, double **memory)
 {
   void *pinned = NULL;
@@ -29,7 +25,7 @@ static karst_status take_memory(karst_exchange *e)
       karst_device_indices(context, e->sent, e->host_index, "the numbers of items to send", &e->index);
   if (!status) status = karst_device_doubles(context, sent, "items to send", &e->outgoing);
   if (!status) status = karst_device_doubles(context, received, "items to receive", &e->incoming);
-  if (is_direct(context)) {
+  if (karst_ranks_are_direct(context)) {
     e->host_out = e->outgoing;
     e->host_in = e->incoming;
     return status;
@@ -146,7 +142,7 @@ void karst_exchange_destroy(karst_exchange *e)
 int64_t karst_exchange_memory(const karst_exchange *e)
 {
   const int64_t items = scalars(e, e->sent) + scalars(e, e->received);
-  return (is_direct(e->context) ? 1 : 2) * items * (int64_t)sizeof(double) +
+  return (karst_ranks_are_direct(e->context) ? 1 : 2) * items * (int64_t)sizeof(double) +
          2 * e->sent * (int64_t)sizeof(karst_index) + e->neighbours * (int64_t)sizeof *e->transfers;
 }
 

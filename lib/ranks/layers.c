@@ -5,27 +5,10 @@
 #include "lib/base/search.h"
 #include "lib/ranks/lists.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Indices in a karst_row_place. */
 enum { PLACE = sizeof(karst_row_place) / sizeof(karst_index) };
-
-static int compare(const void *a, const void *b)
-{
-  const karst_index i = *(const karst_index *)a, j = *(const karst_index *)b;
-  return (i > j) - (i < j);
-}
-
-/* Sorts numbers and removes repeated ones. Returns how many are left. */
-static karst_index sort_numbers(karst_index count, karst_index *number)
-{
-  karst_index left = 0;
-  if (count > 0) qsort(number, (size_t)count, sizeof *number, compare);
-  for (karst_index i = 0; i < count; i++)
-    if (left == 0 || number[left - 1] != number[i]) number[left++] = number[i];
-  return left;
-}
 
 /* Where the items for each neighbour of an exchange begin, or those of each. */
 static void list_starts(const karst_exchange *exchange, bool sent, karst_index *start)
@@ -199,7 +182,7 @@ static karst_status list_rows(const karst_layers *layers, karst_layer *next)
   if (status) return status;
   for (karst_index k = 0; k < columns; k++)
     if (!is_found(layers, last->column[k])) next->row[next->rows++] = last->column[k];
-  next->rows = sort_numbers(next->rows, next->row);
+  next->rows = karst_lists_sort(next->rows, next->row);
   return KARST_SUCCESS;
 }
 
@@ -210,7 +193,7 @@ static karst_status list_ghosts(const karst_layers *layers, karst_layer *first)
       karst_allocate(layers->A->context, &first->row, ghosts, sizeof *first->row, "the rows of the overlap");
   if (status) return status;
   if (ghosts > 0) memcpy(first->row, layers->ghost, (size_t)ghosts * sizeof *first->row);
-  first->rows = sort_numbers(ghosts, first->row);
+  first->rows = karst_lists_sort(ghosts, first->row);
   return KARST_SUCCESS;
 }
 

@@ -1,6 +1,8 @@
 /* lists.c - see lists.h. */
 #include "lib/ranks/lists.h"
 
+#include <stdlib.h>
+
 static size_t bytes_of(const karst_lists *lists, const karst_index *start)
 {
   return (size_t)(start[1] - start[0]) * (size_t)lists->size * sizeof(karst_index);
@@ -31,4 +33,19 @@ karst_status karst_lists_exchange(karst_context *context, karst_status status, c
   if (!status) status = karst_ranks_agree(context, transfer(context, lists, send, receive, transfers));
   karst_release(context, transfers);
   return status;
+}
+
+static int compare(const void *a, const void *b)
+{
+  const karst_index x = *(const karst_index *)a, y = *(const karst_index *)b;
+  return (x > y) - (x < y);
+}
+
+karst_index karst_lists_sort(karst_index count, karst_index *number)
+{
+  karst_index left = 0;
+  if (count > 0) qsort(number, (size_t)count, sizeof *number, compare);
+  for (karst_index i = 0; i < count; i++)
+    if (left == 0 || number[left - 1] != number[i]) number[left++] = number[i];
+  return left;
 }

@@ -17,4 +17,7 @@ typedef struct karst_lists {
 karst_status karst_lists_exchange(karst_context *context, karst_status status, const karst_lists *lists,
                                   const karst_index *send, karst_index *receive);
 
+/* Sorts numbers, such as those of ghosts, and removes repeated ones. Returns how many are left. */
+karst_index karst_lists_sort(karst_index count, karst_index *number);
+
 #endif

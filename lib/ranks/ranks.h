@@ -30,6 +30,13 @@ struct karst_ranks {
   bool queues;              /* the transport queues in device memory; the same on all ranks */
 };
 
+/* Whether the transport reads and writes a context's arrays where they are: in memory of the host, or of a device if it
+ * queues. */
+static inline bool karst_ranks_are_direct(const karst_context *context)
+{
+  return context->backend->host_memory || context->ranks->queues;
+}
+
 static inline bool karst_is_spread(const karst_context *context) { return context->ranks != NULL; }
 
 /* Called by karst_context_destroy while the backend is open. */

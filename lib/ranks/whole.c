@@ -6,9 +6,6 @@
 
 #include <math.h>
 
-/* Whether the transport reads and writes parts where they are. */
-static bool is_direct(const karst_context *context) { return context->backend->host_memory || context->ranks->queues; }
-
 /* Lists where the rows of each rank's part are. */
 static karst_status place_rows(const karst_index *first, karst_whole *whole)
 {
@@ -32,7 +29,7 @@ static karst_status take_memory(karst_whole *whole)
   karst_status status = karst_device_doubles(context, whole->most, what, &whole->own);
   if (!status) status = karst_device_doubles(context, parts, what, &whole->parts);
   if (!status) context->backend->fill(context, whole->most, 0, whole->own);
-  if (status || is_direct(context)) return status;
+  if (status || karst_ranks_are_direct(context)) return status;
   status = karst_allocate(context, &whole->host_own, whole->most, sizeof *whole->host_own, what);
   return status ? status : karst_allocate(context, &whole->host_parts, parts, sizeof *whole->host_parts, what);
 }

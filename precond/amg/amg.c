@@ -109,16 +109,6 @@ static void clear(const karst_precond *p, struct state *state)
   state->amg.user = state->spread;
 }
 
-void karst_amg_take_outcome(karst_precond *p, const karst_amg *amg, const karst_amg_outcome *outcome)
-{
-  if (p->agreed) return;
-  p->reason = outcome->reason;
-  p->block_row = outcome->block_row;
-  if (outcome->reason == KARST_SINGULAR_BLOCK)
-    snprintf(p->explanation, sizeof p->explanation, "all entries of the row are zero%s",
-             amg->single ? ", or too small for amg-precision float beside the largest of the matrix" : "");
-}
-
 static void warn_of_rest(const karst_precond *p, const struct state *state)
 {
   const bool gathers = state->amg.gathers;

@@ -134,6 +134,9 @@ static inline karst_lists karst_amg_lists_of(const karst_route *route)
  * has prepared. Collective. */
 karst_status karst_amg_exchange_rows(karst_context *context, karst_status status, const karst_lists *lists,
                                      const karst_amg_matrix *sent, karst_amg_matrix *received);
+/* Copies the first rows of a matrix of a level, for the caller to release, also after a failure. Local. */
+karst_status karst_amg_fetch_first(karst_context *context, const karst_amg *amg, const karst_amg_matrix *matrix,
+                                   karst_index rows, karst_amg_matrix *host);
 void karst_amg_rows_release(karst_context *context, karst_amg_matrix *rows);
 
 /* Turns columns of this rank, where ghosts are behind the own ones, into those among the rows of all. */

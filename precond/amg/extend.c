@@ -37,12 +37,12 @@ static karst_amg_matrix first_rows(const karst_amg_matrix *matrix, karst_index r
   return first;
 }
 
-/* The rows of R for the ghosts of the next level. */
-static karst_amg_matrix ghost_rows(const struct extension *e, const karst_amg_matrix *R)
+/* The rows of R behind the own ones, for the ghosts of the next level. */
+static karst_amg_matrix ghost_rows(karst_amg_range own, const karst_amg_matrix *R)
 {
   karst_amg_matrix rows = *R;
-  rows.rows = R->rows - (e->own.end - e->own.begin);
-  rows.row_start = R->row_start + (R->rows - rows.rows);
+  rows.rows = R->rows - (own.end - own.begin);
+  rows.row_start = R->row_start + (own.end - own.begin);
   rows.borrows = true;
   return rows;
 }
@@ -96,19 +96,15 @@ static karst_status multiply_part(struct extension *e, int64_t entries)
   const karst_amg_matrix P = first_rows(&e->level->P, e->level->A.rows, entries);
   karst_amg_matrix R = {0};
   karst_amg_product part = {0};
-  karst_index *row = NULL;
   karst_status status = e->kernels->plan_product(e->context, amg, &e->level->A, &e->level->P, &e->level->AP);
   if (!status) e->kernels->multiply(e->context, amg, &e->level->A, &e->level->P, &e->level->AP);
   if (!status) status = e->kernels->transpose(e->context, amg, &P, &R);
   if (!status) {
-    const karst_amg_matrix ghosts = ghost_rows(e, &R);
+    const karst_amg_matrix ghosts = ghost_rows(e->own, &R);
     status = e->kernels->plan_product(e->context, amg, &ghosts, &e->level->AP.C, &part);
   }
-  if (!status) status = karst_allocate(e->context, &row, e->next->ghosts, sizeof *row, what);
-  for (karst_index g = 0; g < e->next->ghosts && !status; g++) row[g] = g;
-  if (!status) status = e->kernels->fetch(e->context, amg, &part.C, e->next->ghosts, row, &e->part);
+  if (!status) status = karst_amg_fetch_first(e->context, amg, &part.C, e->next->ghosts, &e->part);
   if (!status) karst_amg_globalise(e->own, e->next->ghost, &e->part);
-  karst_release(e->context, row);
   e->kernels->release_product(e->context, &part);
   e->kernels->release_matrix(e->context, &R);
   return status;
@@ -221,7 +217,7 @@ static karst_status multiply_all(const struct extension *e, int64_t entries)
   const karst_amg *amg = e->spread->amg;
   karst_status status = make_restrictions(e, entries);
   if (!status) {
-    const karst_amg_matrix ghosts = ghost_rows(e, &level->R);
+    const karst_amg_matrix ghosts = ghost_rows(e->own, &level->R);
     status = e->kernels->plan_product(e->context, amg, &ghosts, &level->AP.C, &level->part);
   }
   if (!status) status = make_value_exchange(e);
@@ -240,10 +236,7 @@ karst_status karst_amg_spread_multiply(karst_amg_spread *spread, int l)
   const karst_amg *amg = spread->amg;
   karst_amg_level *level = &spread->amg->level[l];
   const karst_amg_part *next = &spread->part[l + 1];
-  const karst_index own = next->first[karst_context_rank(context) + 1] - next->first[karst_context_rank(context)];
-  karst_amg_matrix ghosts = level->R;
-  ghosts.rows = level->R.rows - own;
-  ghosts.row_start = level->R.row_start + own;
+  const karst_amg_matrix ghosts = ghost_rows(karst_amg_range_of(spread, l + 1), &level->R);
   kernels->multiply(context, amg, &ghosts, &level->AP.C, &level->part);
   kernels->widen(context, amg, next->values->sent, level->part.C.value, next->widened);
   karst_exchange_begin(next->values, next->widened);

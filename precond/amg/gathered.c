@@ -125,26 +125,14 @@ static void join_rows(int ranks, const karst_index *first, const karst_index *co
   }
 }
 
-/* Copies the matrix of this rank to the host. */
-static karst_status fetch_last(const karst_amg_spread *spread, karst_amg_matrix *host)
-{
-  karst_context *context = spread->p->context;
-  const karst_amg_matrix *A = &spread->amg->level[spread->amg->levels - 1].A;
-  karst_index *row;
-  karst_status status = karst_allocate(context, &row, A->rows, sizeof *row, "the last multigrid level");
-  for (karst_index i = 0; i < A->rows && !status; i++) row[i] = i;
-  if (!status) status = context->backend->amg->fetch(context, spread->amg, A, A->rows, row, host);
-  karst_release(context, row);
-  return status;
-}
-
 static karst_status gather_pattern(karst_amg_spread *spread, karst_status status, struct pattern *p)
 {
   karst_context *context = spread->p->context;
   karst_amg_gathered *gathered = &spread->gathered;
   const int ranks = karst_context_ranks(context);
   const karst_amg_part *part = &spread->part[spread->amg->levels - 1];
-  if (!status) status = fetch_last(spread, &p->host);
+  const karst_amg_matrix *A = &spread->amg->level[spread->amg->levels - 1].A;
+  if (!status) status = karst_amg_fetch_first(context, spread->amg, A, A->rows, &p->host);
   if (!status) status = karst_allocate(context, &gathered->count, ranks, sizeof *gathered->count, "the ranks' entries");
   status = karst_ranks_agree(context, status);
   if (!status) status = gather_sizes(spread, part->first, p);

@@ -1,4 +1,4 @@
-/* report.c - the sizes of the levels of a hierarchy, over all ranks that share it. */
+/* report.c - what amg reports: the outcome of values, and the sizes of the levels over all ranks that share them. */
 #include "precond/amg/amg_ranks.h"
 
 #include <stdio.h>
@@ -78,4 +78,14 @@ karst_status karst_amg_report_levels(karst_precond *p, const karst_amg *amg, con
   if (amg->gathers) status = karst_precond_put(p, "amg_gathered", "is the level", amg->levels - 1);
   for (int l = 0; l < levels && !status; l++) status = put_level(p, l, &size[l]);
   return status;
+}
+
+void karst_amg_take_outcome(karst_precond *p, const karst_amg *amg, const karst_amg_outcome *outcome)
+{
+  if (p->agreed) return;
+  p->reason = outcome->reason;
+  p->block_row = outcome->block_row;
+  if (outcome->reason == KARST_SINGULAR_BLOCK)
+    snprintf(p->explanation, sizeof p->explanation, "all entries of the row are zero%s",
+             amg->single ? ", or too small for amg-precision float beside the largest of the matrix" : "");
 }

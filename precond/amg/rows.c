@@ -15,6 +15,17 @@ struct parcel {
   karst_index *sent, *received;            /* the entries */
 };
 
+karst_status karst_amg_fetch_first(karst_context *context, const karst_amg *amg, const karst_amg_matrix *matrix,
+                                   karst_index rows, karst_amg_matrix *host)
+{
+  karst_index *row;
+  karst_status status = karst_allocate(context, &row, rows, sizeof *row, what);
+  for (karst_index i = 0; i < rows && !status; i++) row[i] = i;
+  if (!status) status = context->backend->amg->fetch(context, amg, matrix, rows, row, host);
+  karst_release(context, row);
+  return status;
+}
+
 void karst_amg_rows_release(karst_context *context, karst_amg_matrix *rows)
 {
   karst_release(context, rows->row_start);
@@ -152,17 +163,11 @@ karst_status karst_amg_localise(karst_context *context, karst_amg_range own, con
   return status;
 }
 
-static int compare(const void *a, const void *b)
-{
-  const karst_index x = *(const karst_index *)a, y = *(const karst_index *)b;
-  return (x > y) - (x < y);
-}
-
 karst_status karst_amg_add_ghosts(karst_context *context, karst_amg_range own, const karst_amg_matrix *rows,
                                   karst_amg_part *part, karst_index **place)
 {
   const int64_t most = rows->entries + part->ghosts;
-  karst_index *ghost = NULL, count = 0, ghosts = 0;
+  karst_index *ghost = NULL, count = 0;
   karst_status status = karst_allocate(context, &ghost, most, sizeof *ghost, what);
   if (!status) status = karst_allocate(context, place, part->ghosts, sizeof **place, what);
   if (status) {
@@ -172,9 +177,7 @@ karst_status karst_amg_add_ghosts(karst_context *context, karst_amg_range own, c
   for (karst_index g = 0; g < part->ghosts; g++) ghost[count++] = part->ghost[g];
   for (int64_t k = 0; k < rows->entries; k++)
     if (rows->column[k] < own.begin || rows->column[k] >= own.end) ghost[count++] = rows->column[k];
-  if (count > 0) qsort(ghost, (size_t)count, sizeof *ghost, compare);
-  for (karst_index k = 0; k < count; k++)
-    if (k == 0 || ghost[k] != ghost[k - 1]) ghost[ghosts++] = ghost[k];
+  const karst_index ghosts = karst_lists_sort(count, ghost);
   for (karst_index g = 0; g < part->ghosts; g++) (*place)[g] = karst_find_column(ghost, 0, ghosts, part->ghost[g]);
   karst_release(context, part->ghost);
   part->ghost = ghost;
