@@ -1,0 +1,134 @@
+"""A context of the library with the objects made in it, for one solver or preconditioner."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import threading
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .errors import KarstWarning
+from .library import Message, check, karst, text
+
+log = logging.getLogger("pykarst")
+_PHASE, _NOTE, _WARNING = range(3)  # karst_message_kind
+
+
+class Context:
+    """A karst_context, and the handles made in it, which are destroyed in reverse order.
+
+    Parameters
+    ----------
+    device : str
+        "cpu", "cuda" or "cuda:N".
+    threads : int or None
+        Threads of the CPU; None is the library's default, 1.
+    stream : int or None
+        A cudaStream_t for all work, 0 for CUDA's default stream; None makes a stream.
+    """
+
+    def __init__(self, device: str, threads: int | None, stream: int | None) -> None:
+        self.address: int | None = None
+        self.process = os.getpid()
+        # A call for one object at a time; its own callbacks pass, and the library refuses them.
+        self.lock = threading.RLock()
+        self.messages: list[str] = []
+        self._handles: list[tuple[Any, int]] = []
+        self._receive = Message(self._message)  # the library calls it as long as the context lives
+        handle = ctypes.c_void_p()
+        if karst.context_create(None, handle):
+            raise MemoryError("no memory for a context")
+        self.address = handle.value
+        try:
+            karst.context_set_message(self.address, self._receive, None)
+            self.check(karst.context_set_device(self.address, device.encode()))
+            if threads is not None:
+                self.check(karst.context_set_threads(self.address, threads))
+            if stream is not None:
+                self.check(karst.context_set_stream(self.address, stream))
+        except BaseException:
+            self.close()
+            raise
+
+    def _message(self, user: int | None, kind: int, message: bytes) -> None:
+        if kind == _PHASE:
+            return
+        sentence = text(message)
+        self.messages.append(sentence)
+        log.log(logging.WARNING if kind == _WARNING else logging.INFO, "%s", sentence)
+
+    def check(self, status: int) -> None:
+        """Raises the exception of a status other than 0."""
+        if status:
+            check(self.address, status)
+
+    def make(self, create: str, *arguments: Any) -> int:
+        """Calls karst_CREATE(..., &handle), and keeps the handle until the context is closed."""
+        handle = ctypes.c_void_p()
+        self.check(getattr(karst, create)(*arguments, handle))
+        assert handle.value
+        self._handles.append((getattr(karst, create.split("_")[0] + "_destroy"), handle.value))
+        return handle.value
+
+    def use(self) -> None:
+        """Refuses a context that is closed, or that another process made."""
+        if self.address is None:
+            raise ValueError("this solver or preconditioner is closed")
+        if self.process != os.getpid():
+            raise RuntimeError(
+                f"process {self.process} made this solver, and a fork does not copy its threads "
+                f"and devices to process {os.getpid()}: make a new one in each process"
+            )
+
+    def close(self) -> None:
+        """Destroys all objects. A forked process leaves them: they are its parent's."""
+        if self.process == os.getpid() and self.address is not None:
+            while self._handles:
+                destroy, handle = self._handles.pop()
+                destroy(handle)
+            karst.context_destroy(self.address)
+        self.address = None
+
+    def __del__(self) -> None:
+        self.close()
+
+    # ---- options ----
+
+    def options(self, chosen: dict[str, Any]) -> int:
+        """Makes a set of options. A name such as first__level stands for first.level."""
+        options = self.make("options_create", self.address)
+        for name, value in chosen.items():
+            if value is not None:
+                self.check(karst.options_set(options, _name(name), _value(value)))
+        for name, value in chosen.items():
+            if value is not None and not karst.options_used(options, _name(name)):
+                warnings.warn(
+                    f"{name}={value!r} has no effect: the chosen methods do not read it",
+                    KarstWarning,
+                    stacklevel=4,
+                )
+        return options
+
+    def option(self, options: int, name: str) -> str:
+        """The value of an option, or its default."""
+        value = ctypes.c_char_p()
+        self.check(karst.options_get(options, name.encode(), value))
+        return text(value.value)
+
+
+def _name(name: str) -> bytes:
+    return name.replace("__", ".").encode()
+
+
+def _value(value: Any) -> bytes:
+    if isinstance(value, (bool, np.bool_)):
+        return b"yes" if value else b"no"
+    if isinstance(value, float):
+        return repr(float(value)).encode()
+    if isinstance(value, (tuple, list)):  # the sizes of a grid
+        return "x".join(map(str, value)).encode()
+    return os.fsencode(value) if isinstance(value, os.PathLike) else str(value).encode()

@@ -1,0 +1,65 @@
+"""Exceptions: what a call of libkarst returned, with the library's sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "DeviceError",
+    "KarstWarning",
+    "KarstError",
+    "MatrixError",
+    "NotConverged",
+    "OptionError",
+]
+
+
+class KarstError(RuntimeError):
+    """A call of the library failed; the text is the library's sentence on it."""
+
+
+class OptionError(KarstError, ValueError):
+    """An option has an unknown name or a value that is not allowed."""
+
+
+class MatrixError(KarstError, ValueError):
+    """A pattern is invalid, or lacks what a method needs; the sentence gives the block row."""
+
+
+class DeviceError(KarstError):
+    """A device is not available, or has failed."""
+
+
+class KarstWarning(UserWarning):
+    """The input is probably a mistake, or an option has no effect."""
+
+
+class NotConverged(KarstError):
+    """A solve ended without a solution.
+
+    The sentence says why, and names the block row of a singular block or a NaN, counted from 0.
+
+    Attributes
+    ----------
+    x : array
+        The best x whose residual is known, of the shape of b.
+    result : Result
+        How the solve ended. Of several right-hand sides, that of the first that failed.
+    """
+
+    def __init__(self, sentence: str, x: Any, result: Any) -> None:
+        super().__init__(sentence)
+        self.x = x
+        self.result = result
+
+
+# karst_status: the exception for each; KarstError for all others.
+BY_STATUS: dict[int, type[Exception]] = {
+    -1: MemoryError,
+    -3: OptionError,
+    -5: MatrixError,
+    -6: MatrixError,
+    -8: DeviceError,
+    -9: DeviceError,
+    -10: MatrixError,
+}

@@ -1,0 +1,117 @@
+"""A matrix in a context of the library, which a solver or a preconditioner is set up for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .arrays import Device, Numpy
+from .context import Context
+from .library import REFERENCE, karst, text
+from .matrices import BlockRows, source
+
+
+class Matrix:
+    """A karst_matrix, and the context that it is in.
+
+    Parameters
+    ----------
+    A : sparse matrix
+    block : int or None
+    device : str or None
+        None: where A is.
+    threads : int or None
+    """
+
+    def __init__(self, A: Any, block: int | None, device: str | None, threads: int | None) -> None:
+        given = source(A)
+        self.pattern = pattern = BlockRows(given, block)
+        self.rows = pattern.rows
+        device = device or pattern.kind.device
+        values = pattern.place(given.data)
+        stream = pattern.kind.stream(values) if device == pattern.kind.device else None
+        if stream == 2:  # CUDA's stream of a thread, on which the library cannot queue its work
+            stream = None
+        self.context = context = Context(device, threads, stream)
+        self.device = "cuda:0" if device == "cuda" else device
+        self.stream = karst.context_stream(context.address) or (0 if device != "cpu" else None)
+        self._reference: Any = None  # values that the library reads in place
+        self._callers = False  # whether these are in the caller's array
+        arrays = context.address, len(pattern.start) - 1, pattern.block
+        addresses = _address(pattern.start), _address(pattern.column)
+        if pattern.in_place and self.device == "cpu":
+            self._reference = values
+            callers = getattr(A, "data", None)
+            self._callers = isinstance(callers, np.ndarray) and np.shares_memory(values, callers)
+            place = pattern.kind.address(values)
+            self.handle = context.make("matrix_create", *arrays, *addresses, place, REFERENCE)
+        else:
+            self.handle = context.make("matrix_create_pattern", *arrays, *addresses, REFERENCE)
+            self._store(values)
+
+    def _store(self, values: Any) -> None:
+        """Writes values where the library keeps them."""
+        kind = self.pattern.kind
+        if kind.device == self.device and not isinstance(kind, Device):
+            self.order(kind, values)
+            kind.view(karst.matrix_values(self.handle), tuple(values.shape))[...] = values
+            self.order(kind, values)
+            self.context.check(karst.matrix_values_changed(self.handle))
+            return
+        if kind.device not in ("cpu", self.device):
+            raise ValueError(f"A is on {kind.device}, and the solver on {self.device}")
+        self.order(kind, values)
+        place = kind.address(kind.double(values, "values"))
+        self.context.check(karst.matrix_update_values(self.handle, place))
+
+    def update(self, values: Any) -> None:
+        """Takes new values; None: those in the arrays of A, which have changed."""
+        if values is None:
+            if not self._callers:
+                raise ValueError("update() without values is for those changed in A.data, which "
+                                 "the solver reads in place only of CSR in double precision: pass A")
+            self.context.check(karst.matrix_values_changed(self.handle))
+            return
+        values = self.pattern.of(values)
+        if self._callers and np.shares_memory(values, self._reference):
+            self.context.check(karst.matrix_values_changed(self.handle))
+        elif self._reference is not None:
+            place = self.pattern.kind.address(values)
+            self.context.check(karst.matrix_update_values(self.handle, place))
+            self._reference, self._callers = None, False
+        else:
+            self._store(values)
+
+    def order(self, kind: Numpy, array: Any) -> None:
+        """Waits for the caller's work on an array, unless it is in the library's stream."""
+        stream = kind.stream(array)
+        if stream is not None and stream != self.stream:
+            kind.wait(array)
+
+    def set_grid(self, grid: Any) -> None:
+        """Sets the grid (nx, ny, nz) of the block rows, or finds it; None: no grid."""
+        if grid is None:
+            return
+        if grid == "find":
+            self.context.check(karst.matrix_find_grid(self.handle))
+            return
+        sizes = (*map(int, grid), 1, 1)[:3]
+        self.context.check(karst.matrix_set_grid(self.handle, *sizes))
+
+    def check_device(self, kind: Numpy, name: str) -> None:
+        """Refuses an array in the memory of another GPU, or of one for a solver on the CPU."""
+        if kind.device not in ("cpu", self.device):
+            raise ValueError(
+                f"{name} is in the memory of {kind.device}, and the solver works on {self.device}: "
+                f"make it with device={kind.device!r}"
+            )
+
+    def describe(self) -> str:
+        """Size, block size, device."""
+        device = text(karst.context_device(self.context.address))
+        return f"{self.rows} rows, block size {self.pattern.block}, {device}"
+
+
+def _address(array: np.ndarray[Any, Any]) -> int:
+    return int(array.__array_interface__["data"][0])

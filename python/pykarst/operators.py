@@ -1,0 +1,83 @@
+"""Python functions as the operator and the preconditioner of a solver."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Callable
+
+from .arrays import Numpy
+from .context import Context
+from .library import Apply, Method, Multiply, Prepare, Release, karst
+
+Function = Callable[[Any], Any]
+_FAILED = -2  # KARST_ERROR_ARGUMENT
+
+
+def function_of(operator: Any, rows: int, name: str) -> Function:
+    """A function y = f(x), of a LinearOperator or any object with ``matvec``, or a function."""
+    shape = getattr(operator, "shape", (rows, rows))
+    if tuple(shape) != (rows, rows):
+        raise ValueError(f"{name} has the shape {tuple(shape)}, and A has ({rows}, {rows})")
+    if getattr(getattr(operator, "dtype", None), "kind", "f") == "c":
+        raise TypeError(f"{name} is complex, and Karst solves real systems only")
+    if hasattr(operator, "matvec"):
+        return operator.matvec  # type: ignore[no-any-return]
+    if hasattr(operator, "__matmul__"):
+        return lambda x: operator @ x
+    if callable(operator):
+        return operator  # type: ignore[no-any-return]
+    raise TypeError(f"{name} has to be a LinearOperator, a matrix or a function, y = {name}(x)")
+
+
+class Calls:
+    """Calls of the library back into Python, with the exception of one that failed.
+
+    An exception does not pass through the library: the call returns a failure, and the solver
+    raises the exception again when the library has returned.
+    """
+
+    def __init__(self, context: Context, kind: Numpy, rows: int) -> None:
+        self.context = context
+        self.kind = kind
+        self.rows = rows
+        self.exception: BaseException | None = None
+        self._kept: list[Any] = []
+
+    def reraise(self) -> None:
+        """Raises what a call back has raised."""
+        if self.exception is not None:
+            exception, self.exception = self.exception, None
+            raise exception
+
+    def _run(self, function: Function, name: str, x: int, y: int) -> int:
+        try:
+            kind, shape = self.kind, (self.rows,)
+            given = kind.view(karst.vector_const_values(x), shape)
+            made = function(given)
+            kind.view(karst.vector_values(y), shape)[...] = made.reshape(shape)
+            return 0
+        except BaseException as exception:
+            self.exception = exception
+            sentence = f"{name} raised {type(exception).__name__}: {exception}"
+            return int(karst.context_fail(self.context.address, _FAILED, sentence.encode()[:500]))
+
+    def multiply(self, function: Function) -> Any:
+        """The operator for karst_solver_set_operator."""
+        call = Multiply(lambda user, x, y: self._run(function, "the operator", x, y))
+        self._kept.append(call)
+        return call
+
+    def register(self, function: Function) -> str:
+        """Registers z = M^-1 r as a preconditioner, and returns its name."""
+        nothing = Prepare(lambda precond: 0)
+        method = Method(
+            name=b"python",
+            help=b"a Python function, z = M(r)",
+            setup=nothing,
+            update=nothing,
+            apply=Apply(lambda precond, r, z: self._run(function, "the preconditioner M", r, z)),
+            destroy=Release(lambda precond: None),
+        )
+        self._kept.append(method)
+        self.context.check(karst.precond_register(self.context.address, ctypes.byref(method)))
+        return "python"
