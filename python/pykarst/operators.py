@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Callable
 
-from .arrays import Numpy
+import numpy as np
+
+from .arrays import NUMPY, Numpy
 from .context import Context
 from .library import Apply, Method, Multiply, Prepare, Release, karst
 
@@ -36,9 +38,10 @@ class Calls:
     raises the exception again when the library has returned.
     """
 
-    def __init__(self, context: Context, kind: Numpy, rows: int) -> None:
+    def __init__(self, context: Context, kind: Numpy, device: str, rows: int) -> None:
         self.context = context
-        self.kind = kind
+        self.kind = kind  # of A, and so of what the functions get
+        self.in_place = kind.device == device
         self.rows = rows
         self.exception: BaseException | None = None
         self._kept: list[Any] = []
@@ -51,10 +54,15 @@ class Calls:
 
     def _run(self, function: Function, name: str, x: int, y: int) -> int:
         try:
-            kind, shape = self.kind, (self.rows,)
-            given = kind.view(karst.vector_const_values(x), shape)
-            made = function(given)
-            kind.view(karst.vector_values(y), shape)[...] = made.reshape(shape)
+            if self.in_place:
+                given = self.kind.view(karst.vector_const_values(x), (self.rows,))
+                to = self.kind.view(karst.vector_values(y), (self.rows,))
+                to[...] = function(given).reshape(self.rows)
+            else:
+                given = np.empty(self.rows)
+                self.context.check(karst.vector_get(x, self.rows, NUMPY.address(given)))
+                made = NUMPY.double(np.reshape(function(given), self.rows), "y")
+                self.context.check(karst.vector_set(y, self.rows, NUMPY.address(made)))
             return 0
         except BaseException as exception:
             self.exception = exception

@@ -17,7 +17,7 @@ class Owner:
     def __init__(self, matrix: Matrix) -> None:
         self._matrix = matrix
         self._context = matrix.context
-        self._calls = Calls(matrix.context, matrix.pattern.kind, matrix.rows)
+        self._calls = Calls(matrix.context, matrix.pattern.kind, matrix.device, matrix.rows)
         self._use = _Use(self)
 
     def used(self) -> _Use:
