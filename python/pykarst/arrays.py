@@ -160,7 +160,8 @@ class Torch(Numpy):
     def view(self, address: int, shape: Shape) -> Any:
         if self.device == "cpu":
             return self.torch.from_numpy(super().view(address, shape))
-        return self.torch.as_tensor(DeviceArray(address, shape, None), device=self.on)
+        doubles = DeviceArray(address, (_size(shape),), None)
+        return self.torch.as_tensor(doubles, device=self.on).reshape(shape)
 
     def stream(self, array: Any) -> int | None:
         if self.device == "cpu":
@@ -190,20 +191,22 @@ class DeviceArray:
     Attributes
     ----------
     shape : tuple of int
+    dtype : dtype
     """
 
-    def __init__(self, address: int, shape: Shape, owner: Any, type: str = "f8") -> None:
+    def __init__(self, address: int, shape: Shape, owner: Any, dtype: Any = np.float64) -> None:
         self.shape = shape
-        self.type = type
+        self.dtype = np.dtype(dtype)
         self._address = address
         self._owner = owner  # keeps the memory
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        strides = tuple(8 * int(np.prod(self.shape[:axis])) for axis in range(len(self.shape)))
+        size = self.dtype.itemsize
+        strides = tuple(size * _size(self.shape[:axis]) for axis in range(len(self.shape)))
         return {
             "shape": self.shape,
-            "typestr": "<" + self.type,
+            "typestr": self.dtype.str,
             "data": (self._address, False),
             "strides": strides,  # columns are contiguous
             "version": 3,
@@ -232,13 +235,22 @@ class Device(Numpy):
         return rows
 
     def double(self, array: Any, name: str) -> Any:
-        real(np.dtype(array.type), name)
-        if array.type != "f8":
+        real(array.dtype, name)
+        if array.dtype != np.float64:
             raise TypeError(
-                f"{name} has the type {array.type}, and pykarst converts on a GPU only what CuPy "
-                "or torch made: pass float64"
+                f"{name} has the type {array.dtype}, and pykarst converts in the memory of a GPU "
+                "only what is of CuPy or torch: pass float64"
             )
         return array
+
+    def gather(self, array: Any, entries: Any) -> Any:
+        raise TypeError(
+            "a matrix in the memory of a GPU that is not of CuPy or torch has to be CSR with "
+            "sorted rows and no block size"
+        )
+
+    def host(self, array: Any) -> Any:
+        return dlpack.host(dlpack.memory(array))
 
     def empty(self, shape: Shape) -> Any:
         context = Context(self.device, None, None)

@@ -10,6 +10,8 @@ import ctypes
 from ctypes import POINTER, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
 from typing import Any, NamedTuple, Tuple
 
+import numpy as np
+
 from .errors import DeviceError
 
 _CUDA, _CUDA_MANAGED = 2, 13  # DLDeviceType
@@ -99,6 +101,14 @@ def device_number(address: int) -> int:
 def wait_for_stream(stream: int) -> None:
     """Waits for all work in a stream of the current CUDA context."""
     _driver("cuStreamSynchronize", c_void_p(stream))
+
+
+def host(array: Memory) -> np.ndarray[Any, Any]:
+    """A contiguous array, copied to host memory."""
+    copy = np.empty(array.shape, array.type)
+    to, source = c_void_p(copy.ctypes.data), ctypes.c_uint64(array.address)
+    _driver("cuMemcpyDtoH_v2", to, source, ctypes.c_size_t(copy.nbytes))
+    return copy
 
 
 def _driver(function: str, *arguments: Any) -> None:

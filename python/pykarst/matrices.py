@@ -68,17 +68,18 @@ def source(A: Any) -> Source:
             _square(dense.shape)
             _note("a dense array")
             A = sp.csr_matrix(dense)
-    form = getattr(A, "format", "bsr" if A.data.ndim == 3 else "csr")
+    kind = kind_of(A.data)
+    data = kind.array(A.data)
+    real(data.dtype, "A")
+    form = getattr(A, "format", "bsr" if len(data.shape) == 3 else "csr")
     block = 1
     if form == "bsr":
-        if A.data.shape[1] != A.data.shape[2]:
-            _note(f"blocks of {A.data.shape[1]} by {A.data.shape[2]}")
-            A, form = A.tocsr(), "csr"
-        else:
-            block = A.data.shape[1]
+        block = data.shape[1]
+        if block != data.shape[2]:
+            _note(f"blocks of {block} by {data.shape[2]}")
+            return source(A.tocsr())
     rows = _square(getattr(A, "shape", 2 * ((len(A.indptr) - 1) * block,)))
-    real(A.data.dtype, "A")
-    return Source(kind_of(A.data), form, A.indptr, A.indices, A.data, rows, block)
+    return Source(kind, form, A.indptr, A.indices, data, rows, block)
 
 
 def _torch(A: Any) -> Source:
@@ -118,7 +119,7 @@ class BlockRows:
         self.block = given.block if block is None else block
         if self.block < 1 or self.rows % self.block:
             raise ValueError(f"block={block} does not divide the {self.rows} rows of A")
-        start, index = (np.array(given.kind.host(array)) for array in (given.start, given.index))
+        start, index = (np.array(kind_of(array).host(array)) for array in given[2:4])
         # What update compares new matrices with, where they are.
         self._form = given.format, given.block
         self._pattern = (start, index) if given.kind.device == "cpu" else (given.start, given.index)

@@ -37,7 +37,8 @@ def gallery(problem: str) -> tuple[Any, np.ndarray[Any, Any]]:
     rhs = ctypes.c_void_p()
     matrix = ctypes.c_void_p()
     context.check(karst.gallery_create(context.address, problem.encode(), 0, matrix, rhs))
-    return _both(context, matrix, rhs)
+    A, b = _both(context, matrix, rhs)
+    return A, np.ones(A.shape[0]) if b is None else b
 
 
 def read(path: str | os.PathLike[str], block: int = 0) -> tuple[Any, Any]:
