@@ -45,6 +45,10 @@ def _square(shape: Any) -> int:
     return int(shape[0])
 
 
+def _length(array: Any) -> int:
+    return int(kind_of(array).array(array).shape[0])
+
+
 def _note(what: str) -> None:
     warnings.warn(
         f"A is converted from {what} to CSR: pass a CSR or BSR array to save this",
@@ -78,7 +82,8 @@ def source(A: Any) -> Source:
         if block != data.shape[2]:
             _note(f"blocks of {block} by {data.shape[2]}")
             return source(A.tocsr())
-    rows = _square(getattr(A, "shape", 2 * ((len(A.indptr) - 1) * block,)))
+    # An object that has the three arrays alone is square.
+    rows = _square(A.shape) if hasattr(A, "shape") else (_length(A.indptr) - 1) * block
     return Source(kind, form, A.indptr, A.indices, data, rows, block)
 
 
