@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
+import numpy as np
+
+from . import plot
 from .library import Info, Value, karst, text
 
 if TYPE_CHECKING:
@@ -38,6 +41,8 @@ class Report(Mapping[str, Any]):
             for name in ("iterations", "residual", "relative_residual", "block_row", "explanation"):
                 values[name] = getattr(result, name)
         self.history = solver.history
+        self._curves = _curves(solver, self.history)
+        self._pattern = solver.drawn
 
     def _add_info(self, solver: Solver) -> None:
         info = Info()
@@ -56,6 +61,35 @@ class Report(Mapping[str, Any]):
             if value.unit:
                 self.units[name] = text(value.unit)
             i += 1
+
+    def plot(self, axes: Sequence[Any] | None = None) -> Any:
+        """Draws the convergence of the last solve, and the pattern of the matrix.
+
+        Residual norms are those of ``Solver.history``, with a line for the target,
+        max(rtol |b|, atol), where the two have the same norm. A ring is |b - A x|, computed at
+        the end. The pattern is that of A as it was passed, a pixel for each block, or the share
+        of blocks that are stored where there are more than 400 block rows.
+
+        Parameters
+        ----------
+        axes : pair of matplotlib Axes, optional
+            For the convergence and the pattern; None leaves one out. Default: a new figure.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        ImportError
+            Where there is no matplotlib.
+        """
+        title = f"{self.get('solver_used', self['solver'])} with {self['precond']}"
+        if "auto_choice" in self:
+            title += f" ({self['auto_choice'].replace('--', '')})"
+        if "iterations" in self:
+            title += f": {self['iterations']} iterations"
+        return plot.draw(self._curves, self._pattern, title, axes)
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
@@ -86,3 +120,27 @@ def _chosen(solver: Solver) -> dict[str, Any]:
     for name in ("solver", "precond", "ordering"):
         values[name] = context.option(solver._options, name)
     return values
+
+
+def _curves(solver: Solver, history: Any) -> list[plot.Curve]:
+    """The convergence for each right-hand side of the last solve."""
+    results = solver.results
+    lengths = [result.iterations + 1 for result in results]
+    if sum(lengths) != len(history):  # one has failed before its start, or there is no history
+        results = results[-1:]
+        lengths = [len(history)] * len(results)
+    parts = np.split(history, np.cumsum(lengths)[:-1])
+    return [
+        plot.Curve(part, _target(solver, result), result.residual, result.iterations)
+        for part, result in zip(parts, results)
+    ]
+
+
+def _target(solver: Solver, result: Any) -> float | None:
+    """max(rtol |b|, atol), if the method iterates with the norm of b - A x."""
+    settings = (solver._context.option(solver._options, name) for name in ("norm", "scale", "side"))
+    if tuple(settings) != ("true", "none", "right"):
+        return None
+    rtol, atol, _ = solver._tolerances
+    b = result.residual / result.relative_residual if result.relative_residual else 0.0
+    return float(max(rtol * b, atol))

@@ -18,6 +18,7 @@ from .matrices import identity, is_matrix
 from .matrix import Matrix
 from .operators import function_of
 from .owner import Owner
+from .plot import Pattern
 from .report import Report
 from .result import Decision, Result
 
@@ -90,12 +91,15 @@ class Solver(Owner):
         history: bool = True,
         **options: Any,
     ) -> None:
-        if not is_matrix(A) and hasattr(A, "matvec"):
+        alone = not is_matrix(A) and hasattr(A, "matvec")
+        if alone:
             operator = A if operator is None else operator
             A = identity(A.shape[0])
             precond = precond or ("none" if M is None else None)
         matrix = Matrix(A, block, device, threads)
         super().__init__(matrix)
+        pattern = matrix.pattern
+        self.drawn = None if alone else Pattern(pattern.start, pattern.column, pattern.block)
         if M is not None:
             if precond is not None:
                 raise ValueError("precond and M are two preconditioners: pass one of them")
