@@ -7,6 +7,7 @@ serves the Krylov methods of SciPy. The manual of Karst describes the methods an
 """
 
 from .arrays import DeviceArray
+from .compare import compare
 from .config import __version__, processors, show_config
 from .errors import (
     DeviceError,
@@ -37,6 +38,7 @@ __all__ = [
     "Result",
     "Solver",
     "__version__",
+    "compare",
     "gallery",
     "processors",
     "read",

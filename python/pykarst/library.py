@@ -148,6 +148,7 @@ _STATUS = {
     "matrix_set_weights": (_handle, c_void_p),
     "matrix_update_values": (_handle, c_void_p),
     "matrix_values_changed": (_handle,),
+    "matrix_write": (_handle, c_char_p),
     "options_create": (_handle, _out),
     "options_get": (_handle, c_char_p, POINTER(c_char_p)),
     "options_set": (_handle, c_char_p, c_char_p),
@@ -171,6 +172,7 @@ _STATUS = {
     "vector_read_beside": (_handle, c_char_p, _out),
     "vector_set": (_handle, c_int64, c_void_p),
     "vector_wrap": (_handle, c_int64, c_void_p, _out),
+    "vector_write": (_handle, c_char_p),
 }
 _OTHER = {
     "build_features": (c_char_p,),
