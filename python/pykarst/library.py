@@ -51,7 +51,7 @@ path = _name()
 _library = _open(path)
 # With 64-bit indices the names of two functions end in _int64.
 WIDE = hasattr(_library, "karst_context_create_int64")
-INDEX = np.dtype(np.int64 if WIDE else np.int32)
+INDEX: np.dtype[Any] = np.dtype(np.int64 if WIDE else np.int32)
 c_index: Any = c_int64 if WIDE else c_int32
 
 

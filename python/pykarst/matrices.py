@@ -8,6 +8,7 @@ needed for sorted rows without duplicates: those of CSR are used where they are.
 from __future__ import annotations
 
 import ctypes
+import operator
 import warnings
 from typing import Any, NamedTuple
 
@@ -121,7 +122,7 @@ class BlockRows:
     def __init__(self, given: Source, block: int | None) -> None:
         self.kind = given.kind
         self.rows = given.rows
-        self.block = given.block if block is None else block
+        self.block = given.block if block is None else _whole(block)
         if self.block < 1 or self.rows % self.block:
             raise ValueError(f"block={block} does not divide the {self.rows} rows of A")
         start, index = (np.array(kind_of(array).host(array)) for array in given[2:4])
@@ -147,9 +148,8 @@ class BlockRows:
         make = {"csr": sp.csr_matrix, "csc": sp.csc_matrix, "bsr": sp.bsr_matrix}[given.format]
         numbers = np.arange(1, np.prod(self._shape) + 1).reshape(self._shape)
         B = make((numbers, index, start), shape=(self.rows, self.rows), copy=True)
-        if given.format == "bsr" and self.block == given.block:
-            B.sort_indices()
-        else:
+        B.sort_indices()
+        if given.format != "bsr" or self.block != given.block or not B.has_canonical_format:
             B = B.tocsr()
             B.sort_indices()
             if not B.has_canonical_format:
@@ -210,6 +210,15 @@ class BlockRows:
                 "A has another pattern or form than the matrix of the set-up: make a new solver"
             )
         return given.data
+
+
+def _whole(block: Any) -> int:
+    try:
+        if not isinstance(block, (bool, np.bool_)):
+            return operator.index(block)
+    except TypeError:
+        pass
+    raise TypeError(f"block={block!r} is not a whole number")
 
 
 def _is_canonical(start: Any, index: Any, given: Source) -> bool:
