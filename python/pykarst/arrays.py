@@ -43,6 +43,8 @@ class Numpy:
 
     def array(self, array: Any) -> Any:
         """What has a shape, and columns array[:, j]: the array itself if it is of this kind."""
+        if hasattr(array, "__dlpack__") and not hasattr(array, "__array__"):
+            return np.from_dlpack(array)
         return np.asarray(array)
 
     def double(self, array: Any, name: str) -> Any:

@@ -112,6 +112,12 @@ def host(array: Memory) -> np.ndarray[Any, Any]:
 
 
 def _driver(function: str, *arguments: Any) -> None:
-    status = getattr(ctypes.CDLL("libcuda.so.1"), function)(*arguments)
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
+        raise DeviceError(
+            f"an array is in the memory of a GPU, and this machine has no driver: {error}"
+        ) from None
+    status = getattr(driver, function)(*arguments)
     if status:
         raise DeviceError(f"{function} of the CUDA driver failed with status {status}")
