@@ -7,7 +7,8 @@ import logging
 import os
 import threading
 import warnings
-from typing import Any
+import weakref
+from typing import Any, Callable
 
 import numpy as np
 
@@ -38,13 +39,15 @@ class Context:
         self.lock = threading.RLock()
         self.messages: list[str] = []
         self._handles: list[tuple[Any, int]] = []
-        self._receive = Message(self._message)  # the library calls it as long as the context lives
+        # Functions that the library may call as long as the context lives. None of them refers to
+        # the context or its owner, whose memory would then wait for the garbage collector.
+        self.kept: list[Any] = [Message(_receiver(self.messages))]
         handle = ctypes.c_void_p()
         if karst.context_create(None, handle):
             raise MemoryError("no memory for a context")
         self.address = handle.value
         try:
-            karst.context_set_message(self.address, self._receive, None)
+            karst.context_set_message(self.address, self.kept[0], None)
             self.check(karst.context_set_device(self.address, device.encode()))
             if threads is not None:
                 self.check(karst.context_set_threads(self.address, threads))
@@ -53,13 +56,6 @@ class Context:
         except BaseException:
             self.close()
             raise
-
-    def _message(self, user: int | None, kind: int, message: bytes) -> None:
-        if kind == _PHASE:
-            return
-        sentence = text(message)
-        self.messages.append(sentence)
-        log.log(logging.WARNING if kind == _WARNING else logging.INFO, "%s", sentence)
 
     def check(self, status: int) -> None:
         """Raises the exception of a status other than 0."""
@@ -78,15 +74,19 @@ class Context:
         """Refuses a context that is closed, or that another process made."""
         if self.address is None:
             raise ValueError("this solver or preconditioner is closed")
-        if self.process != os.getpid():
+        if self.is_forked():
             raise RuntimeError(
                 f"process {self.process} made this solver, and a fork does not copy its threads "
                 f"and devices to process {os.getpid()}: make a new one in each process"
             )
 
+    def is_forked(self) -> bool:
+        """Whether this process is a copy of the one that made the context."""
+        return self.process != os.getpid()
+
     def close(self) -> None:
         """Destroys all objects. A forked process leaves them: they are its parent's."""
-        if self.process == os.getpid() and self.address is not None:
+        if self.address is not None and not self.is_forked():
             while self._handles:
                 destroy, handle = self._handles.pop()
                 destroy(handle)
@@ -118,6 +118,31 @@ class Context:
         value = ctypes.c_char_p()
         self.check(karst.options_get(options, name.encode(), value))
         return text(value.value)
+
+
+def weak(method: Callable[..., int]) -> Callable[..., int]:
+    """A method as a function that does not keep its object; the object outlives the calls."""
+    reference = weakref.WeakMethod(method)
+
+    def call(*arguments: Any) -> int:
+        found = reference()
+        assert found is not None
+        return found(*arguments)
+
+    return call
+
+
+def _receiver(messages: list[str]) -> Callable[[int | None, int, bytes], None]:
+    """What the library gives its messages to."""
+
+    def receive(user: int | None, kind: int, message: bytes) -> None:
+        if kind == _PHASE:
+            return
+        sentence = text(message)
+        messages.append(sentence)
+        log.log(logging.WARNING if kind == _WARNING else logging.INFO, "%s", sentence)
+
+    return receive
 
 
 def _name(name: str) -> bytes:

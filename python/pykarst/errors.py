@@ -57,6 +57,7 @@ class NotConverged(KarstError):
 BY_STATUS: dict[int, type[Exception]] = {
     -1: MemoryError,
     -3: OptionError,
+    -4: OSError,
     -5: MatrixError,
     -6: MatrixError,
     -8: DeviceError,

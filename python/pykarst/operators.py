@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import Any, Callable
 
 import numpy as np
 
 from .arrays import NUMPY, Numpy
-from .context import Context
+from .context import Context, weak
 from .library import Apply, Method, Multiply, Prepare, Release, karst
 
 Function = Callable[[Any], Any]
@@ -41,10 +42,10 @@ class Calls:
     def __init__(self, context: Context, kind: Numpy, device: str, rows: int) -> None:
         self.context = context
         self.kind = kind  # of A, and so of what the functions get
-        self.in_place = kind.device == device
+        # A function may keep or change an array of NumPy, which is a copy.
+        self.in_place = kind is not NUMPY and kind.device == device
         self.rows = rows
         self.exception: BaseException | None = None
-        self._kept: list[Any] = []
 
     def reraise(self) -> None:
         """Raises what a call back has raised."""
@@ -57,11 +58,11 @@ class Calls:
             if self.in_place:
                 given = self.kind.view(karst.vector_const_values(x), (self.rows,))
                 to = self.kind.view(karst.vector_values(y), (self.rows,))
-                to[...] = function(given).reshape(self.rows)
+                to[...] = self._result(self.kind, function(given), name)
             else:
                 given = np.empty(self.rows)
                 self.context.check(karst.vector_get(x, self.rows, NUMPY.address(given)))
-                made = NUMPY.double(np.reshape(function(given), self.rows), "y")
+                made = self._result(NUMPY, function(given), name)
                 self.context.check(karst.vector_set(y, self.rows, NUMPY.address(made)))
             return 0
         except BaseException as exception:
@@ -69,23 +70,33 @@ class Calls:
             sentence = f"{name} raised {type(exception).__name__}: {exception}"
             return int(karst.context_fail(self.context.address, _FAILED, sentence.encode()[:500]))
 
+    def _result(self, kind: Numpy, made: Any, name: str) -> Any:
+        made = kind.array(made)
+        if math.prod(made.shape) != self.rows:
+            raise ValueError(
+                f"{name} returned an array of shape {tuple(made.shape)}, not ({self.rows},)"
+            )
+        return kind.double(made.reshape(self.rows), f"what {name} returned")
+
     def multiply(self, function: Function) -> Any:
         """The operator for karst_solver_set_operator."""
-        call = Multiply(lambda user, x, y: self._run(function, "the operator", x, y))
-        self._kept.append(call)
+        run = weak(self._run)
+        call = Multiply(lambda user, x, y: run(function, "the operator", x, y))
+        self.context.kept.append(call)
         return call
 
     def register(self, function: Function) -> str:
         """Registers z = M^-1 r as a preconditioner, and returns its name."""
+        run = weak(self._run)
         nothing = Prepare(lambda precond: 0)
         method = Method(
             name=b"python",
             help=b"a Python function, z = M(r)",
             setup=nothing,
             update=nothing,
-            apply=Apply(lambda precond, r, z: self._run(function, "the preconditioner M", r, z)),
+            apply=Apply(lambda precond, r, z: run(function, "the preconditioner M", r, z)),
             destroy=Release(lambda precond: None),
         )
-        self._kept.append(method)
+        self.context.kept.append(method)
         self.context.check(karst.precond_register(self.context.address, ctypes.byref(method)))
         return "python"

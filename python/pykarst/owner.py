@@ -6,6 +6,7 @@ import ctypes
 from types import TracebackType
 from typing import Any
 
+from .context import Context
 from .library import karst
 from .matrix import Matrix
 from .operators import Calls
@@ -18,7 +19,7 @@ class Owner:
         self._matrix = matrix
         self._context = matrix.context
         self._calls = Calls(matrix.context, matrix.pattern.kind, matrix.device, matrix.rows)
-        self._use = _Use(self)
+        self._use = _Use(matrix.context)
 
     def used(self) -> _Use:
         """For a with statement around calls: another thread waits, a callback is refused."""
@@ -41,11 +42,16 @@ class Owner:
 
     def close(self) -> None:
         """Gives the memory back; later calls are refused."""
-        if self._context.address is not None:
-            with self._use:
-                self._context.close()
+        if self._context.address is None:
+            return
+        if self._context.is_forked():
+            self._context.close()
+            return
+        with self._use:
+            self._context.close()
 
     def __enter__(self) -> Any:
+        self._context.use()
         return self
 
     def __exit__(
@@ -66,12 +72,13 @@ class Owner:
 class _Use:
     """The time of a call, for one thread."""
 
-    def __init__(self, owner: Owner) -> None:
-        self.owner = owner
+    def __init__(self, context: Context) -> None:
+        self.context = context
         self.busy = False
 
     def __enter__(self) -> None:
-        context = self.owner._context
+        context = self.context
+        context.use()  # in a forked process the lock may be that of a thread which is not there
         context.lock.acquire()
         try:
             context.use()
@@ -84,4 +91,4 @@ class _Use:
 
     def __exit__(self, *raised: Any) -> None:
         self.busy = False
-        self.owner._context.lock.release()
+        self.context.lock.release()

@@ -12,6 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from . import library
 from .arrays import Numpy, kind_of
+from .context import weak
 from .errors import NotConverged
 from .library import Monitor, karst, text
 from .matrices import identity, is_matrix
@@ -115,7 +116,8 @@ class Solver(Owner):
         self._history: list[float] = []
         self._callback: Callback | None = None
         self._signal: tuple[int, Any] | None = None  # one that has come during a solve
-        self._monitor = Monitor(self._watch)
+        self._monitor = Monitor(weak(self._watch))
+        context.kept.append(self._monitor)
         self._records = history
         self._uploads: list[int] = []  # b and x of arrays in host memory, on a GPU
         self.results: list[Result] = []
@@ -174,8 +176,8 @@ class Solver(Owner):
             self._set_tolerances(rtol, atol, max_iterations)
             kind = kind_of(b)
             self._matrix.check_device(kind, "b")
-            b = kind.array(b)
-            x = kind.empty(self._shape(b, "b"))
+            given, b = b, kind.array(b)
+            x = kind.empty(self._shape(b, given))
             if x0 is not None:
                 x0 = kind.array(x0)
                 if tuple(x0.shape) != tuple(b.shape):
@@ -187,12 +189,14 @@ class Solver(Owner):
             raise NotConverged(result.explanation, x, result)
         return x
 
-    def _shape(self, b: Any, name: str) -> tuple[int, ...]:
+    def _shape(self, b: Any, given: Any) -> tuple[int, ...]:
         shape, n = tuple(b.shape), self._matrix.rows
-        if len(shape) not in (1, 2) or shape[0] != n:
+        if len(shape) not in (1, 2) or shape[0] != n or shape[-1] == 0:
+            if is_matrix(given):
+                raise TypeError("b is sparse, and has to be an array: pass b.toarray()")
             raise ValueError(
-                f"{name} has the shape {shape}, and A has ({n}, {n}): the shape of {name} has to "
-                f"be ({n},), ({n}, 1) or ({n}, k)"
+                f"b has the shape {shape}, and A has ({n}, {n}): the shape of b has to be ({n},), "
+                f"({n}, 1) or ({n}, k)"
             )
         return shape
 
@@ -385,7 +389,7 @@ def solve(
     Examples
     --------
     >>> import numpy as np, scipy.sparse as sp, pykarst
-    >>> A = sp.diags_array([-1.0, 2.1, -1.0], offsets=[-1, 0, 1], shape=(1000, 1000)).tocsr()
+    >>> A = sp.diags([-1.0, 2.1, -1.0], [-1, 0, 1], shape=(1000, 1000), format="csr")
     >>> x, info = pykarst.solve(A, np.ones(1000))
     >>> info == 0
     True
