@@ -21,6 +21,7 @@ check()
 
 skip() { number=$((number + 1)); echo "ok $number - $1 # SKIP $2"; }
 
+PYTHON=${PYTHON:-python3}
 PKG_CONFIG_PATH=$libdir/pkgconfig${petsc_folder:+:$petsc_folder/lib/pkgconfig}
 export PKG_CONFIG_PATH
 
@@ -78,7 +79,7 @@ beside_dune()
 
 has_cxx17() { echo 'template <auto> struct s;' | c++ -std=c++17 -x c++ -c - -o "$scratch/17.o"; }
 
-python() { KARST_LIBRARY=$libdir/libkarst.so PYTHONPATH=$docdir/examples PYTHONDONTWRITEBYTECODE=1 python3 "$@"; }
+python() { KARST_LIBRARY=$libdir/libkarst.so PYTHONPATH=$docdir/examples PYTHONDONTWRITEBYTECODE=1 "$PYTHON" "$@"; }
 
 # A system of two unknowns a cell whose solution is known, new values for it, and three mistakes.
 with_numpy()
@@ -327,11 +328,11 @@ else
 fi
 if [ ! -e "$libdir/libkarst.so" ]; then
   skip "Karst serves Python" "no shared library"
-elif ! python3 -c 'import numpy' 2>/dev/null; then
+elif ! "$PYTHON" -c 'import numpy' 2>/dev/null; then
   skip "Karst serves Python" "no python3 with numpy"
 else
   check "Karst serves Python" with_numpy
-  if python3 -c 'import scipy' 2>/dev/null; then
+  if "$PYTHON" -c 'import scipy' 2>/dev/null; then
     check "what the manual shows of Python works" with_scipy
   else
     skip "what the manual shows of Python works" "no scipy"

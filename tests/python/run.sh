@@ -1,0 +1,14 @@
+#!/bin/sh
+# Runs a test program of Python with the package of this tree and the library of this build: run.sh PROGRAM.
+library=$builddir/.libs/libkarst.so
+if [ -z "$PYTHON" ]; then
+  echo "1..0 # SKIP no python3"
+elif [ ! -e "$library" ]; then
+  echo "1..0 # SKIP no shared library"
+elif grep -q -e __asan_init -e __tsan_init "$library"; then
+  echo "1..0 # SKIP the interpreter has no run-time library of a sanitizer"
+else
+  KARST_LIBRARY=$library PYTHONPATH=$srcdir/python PYTHONDONTWRITEBYTECODE=1
+  export KARST_LIBRARY PYTHONPATH PYTHONDONTWRITEBYTECODE
+  exec "$PYTHON" -X faulthandler "$@"
+fi

@@ -1,0 +1,179 @@
+"""A solver in a process: Ctrl-C, threads, fork, pickling, the end of its memory."""
+
+import copy
+import gc
+import os
+import pickle
+import resource
+import signal
+import threading
+import weakref
+
+from tap import distance, done_testing, group, note, np, ok, raises, random_numbers, random_system, same, sp
+import pykarst
+
+random = random_numbers()
+A, b = random_system(random, 60)
+exact = np.linalg.solve(A.toarray(), b)
+# A solve that goes on until it is ended: the line of 20000 unknowns takes a path of that length.
+LONG = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(20000, 20000)).tocsr()
+ENDLESS = {"solver": "richardson", "precond": "jacobi", "max_iterations": 10**9, "rtol": 1e-14}
+PATIENCE = 60  # seconds until a test that hangs fails
+
+
+def interrupt():
+    ones = np.ones(20000)
+    with pykarst.Solver(LONG, **ENDLESS) as solver:
+        main = threading.main_thread().ident
+        timer = threading.Timer(0.05, lambda: signal.pthread_kill(main, signal.SIGINT))
+        timer.start()
+        raises(KeyboardInterrupt, "", lambda: solver.solve(ones), "SIGINT ends a solve")
+        same(solver.result.reason.name, "STOPPED", "at an iteration")
+        ok(solver.result.iterations > 0, "after others")
+        ok(signal.getsignal(signal.SIGINT) is signal.default_int_handler, "the handler is that from before")
+        x = solver.solve(ones, max_iterations=5, check=False)
+        ok(np.isfinite(x).all() and solver.result == 5, "the solver serves again")
+        seen = []
+
+        def own(number, frame):
+            seen.append(number)
+
+        signal.signal(signal.SIGINT, own)
+        threading.Timer(0.05, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+        solver.solve(ones, check=False)
+        same(seen, [signal.SIGINT], "a handler of the caller's is called")
+        ok(signal.getsignal(signal.SIGINT) is own, "and stays")
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def threads():
+    events = threading.Event(), threading.Event()
+    met, solutions = [], {}
+
+    def solve(mine, other):
+        def meet(iteration, residual):
+            events[mine].set()
+            met.append(events[other].wait(PATIENCE))
+
+        with pykarst.Solver(A, rtol=1e-10) as solver:
+            solutions[mine] = solver.solve(b, callback=meet)
+
+    run(lambda: solve(0, 1), lambda: solve(1, 0))
+    ok(met and all(met), "two threads with two solvers meet in their iterations")
+    ok(distance(solutions[0], exact) < 1e-8, "and have the solution")
+
+    ended, count = threading.Event(), []
+    with pykarst.Solver(LONG, history=False, **{**ENDLESS, "max_iterations": 3000}) as long:
+
+        def one():
+            long.solve(np.ones(20000), check=False)
+            ended.set()
+
+        def other():
+            while not ended.is_set():
+                count.append(0)
+
+        run(one, other)
+        # A thread that waits for the interpreter's lock gets it after 5 ms, so without a release this is 1.
+        ok(len(count) > 100, "another thread runs while a solve without callbacks does")
+    with pykarst.Solver(A, rtol=1e-10) as shared:
+        found = []
+        run(*[lambda k=k: found.extend((k, shared.solve(k * b)) for _ in range(50)) for k in (1, 2)])
+        ok(all(distance(x, k * exact) < 1e-8 for k, x in found), "a solver serves two threads")
+        same(len(found), 100, "all of their systems")
+
+
+def run(*functions):
+    threads = [threading.Thread(target=function) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+        if thread.is_alive():
+            note("a thread hangs")
+            os._exit(1)
+
+
+def reentrance():
+    with pykarst.Solver(A) as solver, pykarst.Solver(A) as second:
+        own = "a function that a solver calls cannot use this solver"
+        for use in (lambda: solver.solve(b), lambda: solver.update(A), solver.close, lambda: solver.report):
+            raises(RuntimeError, own, lambda: solver.solve(b, callback=lambda *_: use()), "a callback may not use its solver")
+        solver.solve(b, callback=lambda *_: second.solve(b) is None)
+        ok(solver.result.converged, "but another one")
+
+
+def forks():
+    with pykarst.Solver(A, threads=2) as solver, pykarst.Preconditioner(A) as preconditioner:
+        solver.solve(b)
+        child = os.fork()
+        if child == 0:
+            code = 1
+            for call in (lambda: solver.solve(b), lambda: solver.update(A), lambda: preconditioner @ b):
+                try:
+                    call()
+                    code = 0
+                except RuntimeError as error:
+                    code &= "make a new one in each process" in str(error)
+            code &= distance(pykarst.solve(A, b, rtol=1e-10)[0], exact) < 1e-8
+            solver.close()
+            os._exit(0 if code else 1)
+        same(os.waitpid(child, 0)[1], 0, "a forked child is refused, and makes a new solver")
+        ok(solver.solve(b) is not None, "the parent goes on")
+
+
+def copies():
+    with pykarst.Solver(A) as solver, pykarst.Preconditioner(A) as preconditioner:
+        for made in (solver, preconditioner):
+            for act in (pickle.dumps, copy.copy, copy.deepcopy):
+                raises(TypeError, "cannot be pickled or copied", lambda: act(made), f"{act.__name__} refuses")
+        solver.solve(b)
+        again = pickle.loads(pickle.dumps(solver.result))
+        same((again, vars(again)), (solver.result, vars(solver.result)), "a result can be pickled")
+
+
+def closing():
+    solver = pykarst.Solver(A)
+    solver.close()
+    solver.close()
+    ok("closed" in repr(solver), "a solver can be closed twice, and says that it is closed")
+    for use in (lambda: solver.solve(b), solver.update, solver.keep, lambda: solver.report, solver.__enter__):
+        raises(ValueError, "this solver or preconditioner is closed", use, "and cannot be used afterwards")
+    with pykarst.Preconditioner(A) as preconditioner:
+        pass
+    raises(ValueError, "closed", lambda: preconditioner @ b, "nor a preconditioner after its with statement")
+
+
+def memory():
+    solver = pykarst.Solver(A, M=lambda r: r)
+    solver.cycle = solver
+    gone = weakref.ref(solver)
+    del solver
+    gc.collect()
+    ok(gone() is None, "a solver in a cycle is collected")
+    gc.disable()
+    for make in (lambda: pykarst.Solver(A, M=lambda r: r), lambda: pykarst.Solver(A, operator=A), lambda: pykarst.Preconditioner(A)):
+        made = make()
+        gone = weakref.ref(made._context)
+        del made
+        ok(gone() is None, "others give their memory back at once")
+    gc.enable()
+
+    def make(count):
+        for _ in range(count):
+            pykarst.solve(A, b)
+        gc.collect()
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    files = os.listdir("/proc/self/fd") if os.path.exists("/proc/self/fd") else []
+    before = make(300)
+    grown = make(1700) - before  # KiB; a solver of this size has 50
+    ok(grown < 4096, "2000 solvers leave no memory behind")
+    if grown >= 4096:
+        note(f"{grown} KiB")
+    same(len(os.listdir("/proc/self/fd")) if files else 0, len(files), "nor open files")
+
+
+for checks in (interrupt, threads, reentrance, forks, copies, closing, memory):
+    group(checks)
+done_testing()
