@@ -23,11 +23,15 @@ stage: $(wheel_library) $(wheel_commands)
 static = $(shell CC='$(CC)' $(SHELL) $(wheel_sources)/static.sh $(1))
 wheel_link = $(CC) $(AM_CFLAGS) $(CFLAGS) $(LDFLAGS) -s -Wl,--as-needed,--trace
 
-$(wheel_library): libkarstcore.la libkarst.exports
+build-wheel/hypot.o: $(wheel_sources)/hypot.c
+	$(AM_V_at)$(MKDIR_P) $(@D)
+	$(AM_V_CC)$(CC) $(AM_CFLAGS) $(CFLAGS) -fPIC -c -o $@ $<
+
+$(wheel_library): libkarstcore.la libkarst.exports build-wheel/hypot.o
 	$(AM_V_at)$(MKDIR_P) $(@D) build-wheel/linked
 	$(AM_V_at){ echo '{ global:' && $(SED) 's/$$/;/' libkarst.exports && echo 'local: *; };'; } >build-wheel/exports
 	$(AM_V_CCLD)$(wheel_link) -shared -o $@ -Wl,-soname,$(@F),--version-script=build-wheel/exports,-z,defs \
-	  -Wl,--whole-archive .libs/libkarstcore.a -Wl,--no-whole-archive \
+	  -Wl,--wrap=hypot build-wheel/hypot.o -Wl,--whole-archive .libs/libkarstcore.a -Wl,--no-whole-archive \
 	  $(call static,$(LIBRARY_LIBS) $(if $(filter -larchive,$(LIBRARY_LIBS)),-lbz2 -llzma -lzstd)) $(LIBS) \
 	  >build-wheel/linked/$(@F)
 
