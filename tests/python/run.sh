@@ -8,7 +8,7 @@ elif [ ! -e "$library" ]; then
 elif grep -q -e __asan_init -e __tsan_init "$library"; then
   echo "1..0 # SKIP the interpreter has no run-time library of a sanitizer"
 else
-  KARST_LIBRARY=$library PYTHONPATH=$srcdir/python PYTHONDONTWRITEBYTECODE=1
-  export KARST_LIBRARY PYTHONPATH PYTHONDONTWRITEBYTECODE
+  KARST_LIBRARY=$library KARST_COMPARE=$builddir/tools/compare PYTHONPATH=$srcdir/python PYTHONDONTWRITEBYTECODE=1
+  export KARST_LIBRARY KARST_COMPARE PYTHONPATH PYTHONDONTWRITEBYTECODE
   exec "$PYTHON" -X faulthandler "$@"
 fi
