@@ -43,6 +43,10 @@ class Numpy:
 
     def array(self, array: Any) -> Any:
         """What has a shape, and columns array[:, j]: the array itself if it is of this kind."""
+        if type(array) is np.ndarray:
+            return array
+        if np.ma.is_masked(array):
+            raise TypeError("an array has masked elements, which have no value")
         if hasattr(array, "__dlpack__") and not hasattr(array, "__array__"):
             return np.from_dlpack(array)
         return np.asarray(array)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import operator
 import os
 import threading
 import warnings
@@ -48,9 +49,9 @@ class Context:
         self.address = handle.value
         try:
             karst.context_set_message(self.address, self.kept[0], None)
-            self.check(karst.context_set_device(self.address, device.encode()))
+            self.check(karst.context_set_device(self.address, bytes_of(device, "device")))
             if threads is not None:
-                self.check(karst.context_set_threads(self.address, threads))
+                self.check(karst.context_set_threads(self.address, whole(threads, "threads")))
             if stream is not None:
                 self.check(karst.context_set_stream(self.address, stream))
         except BaseException:
@@ -120,6 +121,16 @@ class Context:
         return text(value.value)
 
 
+def whole(value: Any, name: str) -> int:
+    """Any whole number as an int of C."""
+    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name}={value!r} is not a whole number")
+    number = operator.index(value)
+    if not -(2**31) <= number < 2**31:
+        raise OverflowError(f"{name}={value!r} is out of range")
+    return number
+
+
 def weak(method: Callable[..., int]) -> Callable[..., int]:
     """A method as a function that does not keep its object; the object outlives the calls."""
     reference = weakref.WeakMethod(method)
@@ -145,8 +156,17 @@ def _receiver(messages: list[str]) -> Callable[[int | None, int, bytes], None]:
     return receive
 
 
+def bytes_of(name: Any, what: str) -> bytes:
+    """A text for the library, which ends texts at a byte 0."""
+    if not isinstance(name, str):
+        raise TypeError(f"{what}={name!r} is not a text")
+    if "\0" in name:
+        raise ValueError(f"{what}={name!r} has a byte 0")
+    return os.fsencode(name)
+
+
 def _name(name: str) -> bytes:
-    return name.replace("__", ".").encode()
+    return bytes_of(name.replace("__", "."), "option")
 
 
 def _value(value: Any) -> bytes:
@@ -156,4 +176,4 @@ def _value(value: Any) -> bytes:
         return repr(float(value)).encode()
     if isinstance(value, (tuple, list)):  # the sizes of a grid
         return "x".join(map(str, value)).encode()
-    return os.fsencode(value) if isinstance(value, os.PathLike) else str(value).encode()
+    return bytes_of(os.fspath(value) if isinstance(value, os.PathLike) else str(value), "value")

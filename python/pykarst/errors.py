@@ -19,7 +19,7 @@ class KarstError(RuntimeError):
 
 
 class OptionError(KarstError, ValueError):
-    """An option has an unknown name or a value that is not allowed."""
+    """An option has an unknown name, or it or another argument a value that is not allowed."""
 
 
 class MatrixError(KarstError, ValueError):
@@ -56,6 +56,7 @@ class NotConverged(KarstError):
 # karst_status: the exception for each; KarstError for all others.
 BY_STATUS: dict[int, type[Exception]] = {
     -1: MemoryError,
+    -2: OptionError,
     -3: OptionError,
     -4: OSError,
     -5: MatrixError,

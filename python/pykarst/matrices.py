@@ -8,7 +8,6 @@ needed for sorted rows without duplicates: those of CSR are used where they are.
 from __future__ import annotations
 
 import ctypes
-import operator
 import warnings
 from typing import Any, NamedTuple
 
@@ -16,6 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .arrays import NUMPY, Numpy, kind_of, real
+from .context import whole
+from .errors import MatrixError
 from .library import INDEX, karst
 
 
@@ -68,7 +69,7 @@ def source(A: Any) -> Source:
             _note(getattr(A, "format", type(A).__name__).upper())
             A = A.tocsr()
         else:
-            dense = np.asarray(A)
+            dense = NUMPY.array(A)
             real(dense.dtype, "A")
             _square(dense.shape)
             _note("a dense array")
@@ -84,6 +85,8 @@ def source(A: Any) -> Source:
             _note(f"blocks of {block} by {data.shape[2]}")
             return source(A.tocsr())
     # An object that has the three arrays alone is square.
+    if form not in ("csr", "csc", "bsr"):
+        raise TypeError(f"A has the format {form}: pass a CSR, CSC or BSR array")
     rows = _square(A.shape) if hasattr(A, "shape") else (_length(A.indptr) - 1) * block
     return Source(kind, form, A.indptr, A.indices, data, rows, block)
 
@@ -122,10 +125,11 @@ class BlockRows:
     def __init__(self, given: Source, block: int | None) -> None:
         self.kind = given.kind
         self.rows = given.rows
-        self.block = given.block if block is None else _whole(block)
+        self.block = given.block if block is None else whole(block, "block")
         if self.block < 1 or self.rows % self.block:
             raise ValueError(f"block={block} does not divide the {self.rows} rows of A")
         start, index = (np.array(kind_of(array).host(array)) for array in given[2:4])
+        _check(start, index, given)
         # What update compares new matrices with, where they are.
         self._form = given.format, given.block
         self._pattern = (start, index) if given.kind.device == "cpu" else (given.start, given.index)
@@ -212,13 +216,27 @@ class BlockRows:
         return given.data
 
 
-def _whole(block: Any) -> int:
-    try:
-        if not isinstance(block, (bool, np.bool_)):
-            return operator.index(block)
-    except TypeError:
-        pass
-    raise TypeError(f"block={block!r} is not a whole number")
+def _check(start: Any, index: Any, given: Source) -> None:
+    """Refuses a pattern that SciPy's conversions would follow out of its arrays."""
+    for array, name in ((start, "indptr"), (index, "indices")):
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise TypeError(f"A.{name} has the type {array.dtype} and the shape {array.shape}, "
+                            "and has to be a list of whole numbers")
+    rows, entries = given.rows // given.block, len(index)
+    ndim = 3 if given.format == "bsr" else 1
+    if len(given.data.shape) != ndim or given.data.shape[0] != entries:
+        raise ValueError(f"A.data has the shape {tuple(given.data.shape)} for {entries} indices")
+    if len(start) != rows + 1 or rows * given.block != given.rows:
+        raise ValueError(f"A.indptr has {len(start)} entries for {rows} rows: it has to have {rows + 1}")
+    steps = np.diff(start.astype(np.int64))
+    if start[0] != 0 or start[-1] != entries or (steps < 0).any():
+        raise MatrixError(f"A.indptr has to ascend from 0 to the number of indices, {entries}")
+    wrong = (index < 0) | (index >= rows)
+    if wrong.any():
+        first = int(wrong.argmax())
+        row = int(np.searchsorted(start, first, side="right")) - 1
+        line = "column" if given.format == "csc" else "block row"
+        raise MatrixError(f"{line} {row} of A has the index {index[first]}, out of {rows}")
 
 
 def _is_canonical(start: Any, index: Any, given: Source) -> bool:

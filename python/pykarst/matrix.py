@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Device, Numpy
-from .context import Context
+from .context import Context, whole
 from .library import REFERENCE, karst, text
 from .matrices import BlockRows, source
 
@@ -37,14 +37,14 @@ class Matrix:
         self.device = "cuda:0" if device == "cuda" else device
         self.stream = karst.context_stream(context.address) or (0 if device != "cpu" else None)
         self._reference: Any = None  # values that the library reads in place
-        self._callers = False  # whether these are in the caller's array
+        self._callers: Any = None  # A, if the values are those of its array
         arrays = context.address, len(pattern.start) - 1, pattern.block
         addresses = _address(pattern.start), _address(pattern.column)
         if pattern.in_place and self.device == "cpu":
             self._reference = values
-            callers = getattr(A, "data", None)
-            self._callers = isinstance(callers, np.ndarray) and np.shares_memory(values, callers)
             place = pattern.kind.address(values)
+            if isinstance(getattr(A, "data", None), np.ndarray) and _address(A.data) == place:
+                self._callers = A
             self.handle = context.make("matrix_create", *arrays, *addresses, place, REFERENCE)
         else:
             self.handle = context.make("matrix_create_pattern", *arrays, *addresses, REFERENCE)
@@ -68,20 +68,23 @@ class Matrix:
     def update(self, values: Any) -> None:
         """Takes new values; None: those in the arrays of A, which have changed."""
         if values is None:
-            if not self._callers:
-                raise ValueError("update() without values is for those changed in A.data, which "
-                                 "the solver reads in place only of CSR in double precision: pass A")
-            self.context.check(karst.matrix_values_changed(self.handle))
-            return
+            if self._callers is None:
+                raise ValueError(
+                    "update() without values is for those changed in A.data, which the solver "
+                    "reads in place only of CSR in double precision: pass A"
+                )
+            values = self._callers  # its data may be another array by now
+        else:
+            self._callers = values if values is self._callers else None
         values = self.pattern.of(values)
-        if self._callers and np.shares_memory(values, self._reference):
+        if self._reference is None:
+            self._store(values)
+        elif _address(values) == _address(self._reference):
             self.context.check(karst.matrix_values_changed(self.handle))
-        elif self._reference is not None:
+        else:
             place = self.pattern.kind.address(values)
             self.context.check(karst.matrix_update_values(self.handle, place))
-            self._reference, self._callers = None, False
-        else:
-            self._store(values)
+            self._reference = None
 
     def order(self, kind: Numpy, array: Any) -> None:
         """Waits for the caller's work on an array, unless it is in the library's stream."""
@@ -93,10 +96,12 @@ class Matrix:
         """Sets the grid (nx, ny, nz) of the block rows, or finds it; None: no grid."""
         if grid is None:
             return
-        if grid == "find":
+        if isinstance(grid, str) and grid == "find":
             self.context.check(karst.matrix_find_grid(self.handle))
             return
-        sizes = (*map(int, grid), 1, 1)[:3]
+        if not isinstance(grid, (tuple, list, np.ndarray)) or not 1 <= len(grid) <= 3:
+            raise TypeError(f"grid={grid!r} is neither (nx, ny, nz) nor 'find'")
+        sizes = [whole(size, "size of grid") for size in (*grid, 1, 1)[:3]]
         self.context.check(karst.matrix_set_grid(self.handle, *sizes))
 
     def check_device(self, kind: Numpy, name: str) -> None:

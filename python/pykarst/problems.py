@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import NUMPY
-from .context import Context
+from .context import Context, bytes_of, whole
 from .library import karst
 from .matrices import to_scipy
 
@@ -36,7 +36,7 @@ def gallery(problem: str) -> tuple[Any, np.ndarray[Any, Any]]:
     context = Context("cpu", None, None)
     rhs = ctypes.c_void_p()
     matrix = ctypes.c_void_p()
-    context.check(karst.gallery_create(context.address, problem.encode(), 0, matrix, rhs))
+    context.check(karst.gallery_create(context.address, bytes_of(problem, "problem"), 0, matrix, rhs))
     A, b = _both(context, matrix, rhs)
     return A, np.ones(A.shape[0]) if b is None else b
 
@@ -60,8 +60,8 @@ def read(path: str | os.PathLike[str], block: int = 0) -> tuple[Any, Any]:
     context = Context("cpu", None, None)
     rhs = ctypes.c_void_p()
     matrix = ctypes.c_void_p()
-    name = os.fsencode(path)
-    context.check(karst.matrix_read(context.address, name, block, matrix))
+    name = bytes_of(os.fsdecode(path), "path")
+    context.check(karst.matrix_read(context.address, name, whole(block, "block"), matrix))
     status = karst.vector_read_beside(context.address, name, rhs)
     try:
         context.check(status)

@@ -44,7 +44,8 @@ class Decision(IntEnum):
 class Result(int):
     """How a solve ended, and SciPy's ``info`` at the same time: 0 if it converged.
 
-    As an integer it is the number of iterations if these were not enough, else negative.
+    As an integer it is the number of iterations if these were not enough, at least 1; else it is
+    negative.
 
     Attributes
     ----------
@@ -70,7 +71,7 @@ class Result(int):
     def __new__(cls, ended: library.Result, explanation: str) -> Result:
         """From karst_result and karst_solver_explain."""
         reason = ended.reason
-        info = 0 if reason > 0 else ended.iterations if reason == -1 else reason
+        info = 0 if reason > 0 else max(1, ended.iterations) if reason == -1 else reason
         result = super().__new__(cls, info)
         result.reason = Reason(reason)
         result.iterations = ended.iterations

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from . import library
 from .arrays import Numpy, kind_of
-from .context import weak
+from .context import weak, whole
 from .errors import NotConverged
 from .library import Monitor, karst, text
 from .matrices import identity, is_matrix
@@ -191,7 +191,7 @@ class Solver(Owner):
 
     def _shape(self, b: Any, given: Any) -> tuple[int, ...]:
         shape, n = tuple(b.shape), self._matrix.rows
-        if len(shape) not in (1, 2) or shape[0] != n or shape[-1] == 0:
+        if len(shape) not in (1, 2) or shape[0] != n or shape[1:] == (0,):
             if is_matrix(given):
                 raise TypeError("b is sparse, and has to be an array: pass b.toarray()")
             raise ValueError(
@@ -203,6 +203,10 @@ class Solver(Owner):
     def _set_tolerances(self, *given: float | int | None) -> None:
         chosen = tuple(old if new is None else new for old, new in zip(self._defaults, given))
         if chosen != self._tolerances:
+            whole(chosen[2], "max_iterations")
+            for value, name in zip(chosen, ("rtol", "atol")):
+                if not isinstance(value, (int, float, np.number)):
+                    raise TypeError(f"{name}={value!r} is not a number")
             self.run(karst.solver_set_tolerances(self._handle, *chosen))
             self._tolerances = chosen
 
@@ -281,7 +285,10 @@ class Solver(Owner):
                 self._history.append(residual)
             if self._signal is not None:
                 return Decision.STOP
-            return 0 if self._callback is None else int(self._callback(iteration, residual) or 0)
+            decision = None if self._callback is None else self._callback(iteration, residual)
+            if decision is None or isinstance(decision, Decision):
+                return decision or Decision.GO_ON
+            raise TypeError(f"a callback has to return a Decision or None, not {decision!r}")
         except BaseException as exception:
             self._calls.exception = exception
             return Decision.STOP
