@@ -46,6 +46,21 @@ class Calls:
         self.in_place = kind is not NUMPY and kind.device == device
         self.rows = rows
         self.exception: BaseException | None = None
+        self.inside = False  # whether a function of the caller's runs, whose exceptions are caught
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Calls a function of the caller's within a try statement, unless an exception waits."""
+        self.reraise()
+        self.inside = True
+        try:
+            return function(*arguments)
+        finally:
+            self.inside = False
+
+    def fail(self, exception: BaseException) -> None:
+        """Keeps an exception, the first one, until the library has returned."""
+        if self.exception is None:
+            self.exception = exception
 
     def reraise(self) -> None:
         """Raises what a call back has raised."""
@@ -58,17 +73,17 @@ class Calls:
             if self.in_place:
                 given = self.kind.view(karst.vector_const_values(x), (self.rows,))
                 to = self.kind.view(karst.vector_values(y), (self.rows,))
-                to[...] = self._result(self.kind, function(given), name)
+                to[...] = self._result(self.kind, self.call(function, given), name)
             else:
                 given = np.empty(self.rows)
                 self.context.check(karst.vector_get(x, self.rows, NUMPY.address(given)))
-                made = self._result(NUMPY, function(given), name)
+                made = self._result(NUMPY, self.call(function, given), name)
                 self.context.check(karst.vector_set(y, self.rows, NUMPY.address(made)))
             return 0
         except BaseException as exception:
-            self.exception = exception
-            sentence = f"{name} raised {type(exception).__name__}: {exception}"
-            return int(karst.context_fail(self.context.address, _FAILED, sentence.encode()[:500]))
+            self.fail(exception)
+            sentence = f"{name} raised {type(exception).__name__}"
+            return int(karst.context_fail(self.context.address, _FAILED, ascii(sentence).encode()))
 
     def _result(self, kind: Numpy, made: Any, name: str) -> Any:
         made = kind.array(made)

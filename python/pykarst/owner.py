@@ -6,6 +6,7 @@ import ctypes
 from types import TracebackType
 from typing import Any
 
+from . import signals
 from .context import Context
 from .library import karst
 from .matrix import Matrix
@@ -19,7 +20,7 @@ class Owner:
         self._matrix = matrix
         self._context = matrix.context
         self._calls = Calls(matrix.context, matrix.pattern.kind, matrix.device, matrix.rows)
-        self._use = _Use(matrix.context)
+        self._use = _Use(matrix.context, self._calls)
 
     def used(self) -> _Use:
         """For a with statement around calls: another thread waits, a callback is refused."""
@@ -72,9 +73,11 @@ class Owner:
 class _Use:
     """The time of a call, for one thread."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, calls: Calls) -> None:
         self.context = context
+        self.calls = calls
         self.busy = False
+        self.kept: signals.Kept = []
 
     def __enter__(self) -> None:
         context = self.context
@@ -88,7 +91,10 @@ class _Use:
             context.lock.release()
             raise
         self.busy = True
+        self.kept = signals.keep(self.calls)
 
     def __exit__(self, *raised: Any) -> None:
+        signals.restore(self.kept)
         self.busy = False
         self.context.lock.release()
+        self.calls.reraise()

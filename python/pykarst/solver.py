@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import _signal  # the functions of signal, without their conversions, in a tenth of the time
-import threading
-from signal import SIGINT
 from typing import Any, Callable
 
 import numpy as np
@@ -115,7 +112,6 @@ class Solver(Owner):
         )
         self._history: list[float] = []
         self._callback: Callback | None = None
-        self._signal: tuple[int, Any] | None = None  # one that has come during a solve
         self._monitor = Monitor(weak(self._watch))
         context.kept.append(self._monitor)
         self._records = history
@@ -211,27 +207,17 @@ class Solver(Owner):
             self._tolerances = chosen
 
     def _watched(self, kind: Numpy, b: Any, x: Any, x0: Any, callback: Callback | None) -> None:
-        """Solves for all columns. Ctrl-C ends the iteration, and then acts as it would have."""
+        """Solves for all columns."""
         self._callback = callback
         watches = callback is not None and not self._records
         if watches:
             karst.solver_monitor(self._handle, self._monitor, None)
-        handler = None
-        if threading.current_thread() is threading.main_thread():
-            handler = _signal.getsignal(SIGINT)
-        if callable(handler):
-            _signal.signal(SIGINT, self._note_signal)
         try:
             self._columns(kind, b, x, x0)
         finally:
             self._callback = None
             if watches:
                 karst.solver_monitor(self._handle, Monitor(), None)
-            if callable(handler):
-                _signal.signal(SIGINT, handler)
-                if self._signal is not None:
-                    noted, self._signal = self._signal, None
-                    handler(*noted)
 
     def _columns(self, kind: Numpy, b: Any, x: Any, x0: Any) -> None:
         if len(b.shape) == 1:
@@ -240,8 +226,6 @@ class Solver(Owner):
         for j in range(b.shape[1]):
             start = None if x0 is None else x0[:, j]
             self._column(kind, b[:, j], x[:, j], start)
-            if self._signal is not None:
-                return
 
     def _column(self, kind: Numpy, b: Any, x: Any, x0: Any) -> None:
         """Solves for one right-hand side."""
@@ -275,26 +259,27 @@ class Solver(Owner):
 
     def _solve(self, b: int, x: int) -> None:
         ended = library.Result()
-        self.run(karst.solver_solve(self._handle, b, x, ended))
-        self.results.append(Result(ended, text(karst.solver_explain(self._handle))))
+        status = karst.solver_solve(self._handle, b, x, ended)
+        if not status:
+            self.results.append(Result(ended, text(karst.solver_explain(self._handle))))
+        self.run(status)
 
     def _watch(self, user: None, iteration: int, residual: float) -> int:
         """The monitor. The library cannot pass an exception on: the solve ends instead."""
         try:
             if self._records:
                 self._history.append(residual)
-            if self._signal is not None:
+            if self._calls.exception is not None:  # of a signal's handler
                 return Decision.STOP
-            decision = None if self._callback is None else self._callback(iteration, residual)
+            if self._callback is None:
+                return Decision.GO_ON
+            decision = self._calls.call(self._callback, iteration, residual)
             if decision is None or isinstance(decision, Decision):
                 return decision or Decision.GO_ON
             raise TypeError(f"a callback has to return a Decision or None, not {decision!r}")
         except BaseException as exception:
-            self._calls.exception = exception
+            self._calls.fail(exception)
             return Decision.STOP
-
-    def _note_signal(self, number: int, frame: Any) -> None:
-        self._signal = number, frame
 
     # ---- new values ----
 

@@ -7,6 +7,7 @@ import pickle
 import resource
 import signal
 import threading
+import time
 import weakref
 
 from tap import distance, done_testing, group, note, np, ok, raises, random_numbers, random_system, same, sp
@@ -21,29 +22,47 @@ ENDLESS = {"solver": "richardson", "precond": "jacobi", "max_iterations": 10**9,
 PATIENCE = 60  # seconds until a test that hangs fails
 
 
-def interrupt():
+class Alarm(Exception):
+    """What a handler raises."""
+
+
+def alarm(number, frame):
+    raise Alarm(number)
+
+
+def later(number):
+    """Sends a signal to the main thread, which is in a solve by then."""
+    main = threading.main_thread().ident
+    threading.Timer(0.05, lambda: signal.pthread_kill(main, number)).start()
+
+
+def signals():
     ones = np.ones(20000)
     with pykarst.Solver(LONG, **ENDLESS) as solver:
-        main = threading.main_thread().ident
-        timer = threading.Timer(0.05, lambda: signal.pthread_kill(main, signal.SIGINT))
-        timer.start()
+        later(signal.SIGINT)
         raises(KeyboardInterrupt, "", lambda: solver.solve(ones), "SIGINT ends a solve")
         same(solver.result.reason.name, "STOPPED", "at an iteration")
         ok(solver.result.iterations > 0, "after others")
         ok(signal.getsignal(signal.SIGINT) is signal.default_int_handler, "the handler is that from before")
         x = solver.solve(ones, max_iterations=5, check=False)
         ok(np.isfinite(x).all() and solver.result == 5, "the solver serves again")
+        before = signal.signal(signal.SIGALRM, alarm)
+        later(signal.SIGALRM)
+        raises(Alarm, "14", lambda: solver.solve(ones), "so does a handler that raises an exception")
         seen = []
-
-        def own(number, frame):
-            seen.append(number)
-
-        signal.signal(signal.SIGINT, own)
-        threading.Timer(0.05, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
-        solver.solve(ones, check=False)
-        same(seen, [signal.SIGINT], "a handler of the caller's is called")
-        ok(signal.getsignal(signal.SIGINT) is own, "and stays")
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGALRM, lambda number, frame: seen.append(number))
+        later(signal.SIGALRM)
+        solver.solve(ones, callback=lambda *_: pykarst.Decision.STOP if seen else None, check=False)
+        same(seen, [signal.SIGALRM], "another handler runs during a solve")
+        signal.signal(signal.SIGALRM, before)
+        send = lambda *_: signal.raise_signal(signal.SIGINT) or time.sleep(PATIENCE)
+        raises(KeyboardInterrupt, "", lambda: solver.solve(ones, callback=send), "SIGINT ends a callback")
+        inner = lambda *_: (later(signal.SIGINT), pykarst.solve(LONG, ones, **ENDLESS))
+        raises(KeyboardInterrupt, "", lambda: solver.solve(ones, callback=inner), "and a solve in a callback")
+    with pykarst.Solver(LONG, M=lambda r: 0.3 * r, history=False, solver="richardson", max_iterations=10**9,
+                        rtol=1e-14) as solver:
+        later(signal.SIGINT)
+        raises(KeyboardInterrupt, "", lambda: solver.solve(ones), "and one that calls M only")
 
 
 def threads():
@@ -175,6 +194,6 @@ def memory():
     same(len(os.listdir("/proc/self/fd")) if files else 0, len(files), "nor open files")
 
 
-for checks in (interrupt, threads, reentrance, forks, copies, closing, memory):
+for checks in (signals, threads, reentrance, forks, copies, closing, memory):
     group(checks)
 done_testing()
