@@ -86,7 +86,8 @@ class Report(Mapping[str, Any]):
         """
         title = f"{self.get('solver_used', self['solver'])} with {self['precond']}"
         if "auto_choice" in self:
-            title += f" ({self['auto_choice'].replace('--', '')})"
+            choice = self["auto_choice"].replace(" --ordering natural", "")
+            title += f" ({choice.replace('--precond ', '').replace('--', '')})"
         if "iterations" in self:
             title += f": {self['iterations']} iterations"
         return plot.draw(self._curves, self._pattern, title, axes)

@@ -1,0 +1,44 @@
+"""The notebook doc/tour.ipynb is committed without outputs, and its code runs without a warning.
+
+The cells run in plain Python: what Jupyter does with the last value of a cell is left out.
+"""
+
+import json
+import os
+import subprocess
+import traceback
+import warnings
+
+from tap import done_testing, note, ok, skip_all
+
+try:
+    import matplotlib
+except ImportError:
+    skip_all("no matplotlib")
+command = os.path.join(os.path.abspath(os.environ.get("builddir", ".")), "tools", "compare")
+if not os.path.exists(command):
+    skip_all("no command compare")
+if "needs jansson" in subprocess.run([command, "--help"], capture_output=True, text=True).stdout:
+    skip_all("built without jansson")
+os.environ["KARST_COMPARE"] = command
+matplotlib.use("agg")
+
+here = os.path.dirname(os.path.abspath(__file__))
+with open(os.path.join(here, "..", "..", "doc", "tour.ipynb"), encoding="utf-8") as file:
+    cells = json.load(file)["cells"]
+names = [cell["id"] for cell in cells]
+ok(len(set(names)) == len(names) and all(name.islower() for name in names), "cells have names")
+code = [cell for cell in cells if cell["cell_type"] == "code"]
+ok(not any(cell["outputs"] or cell["execution_count"] for cell in code), "there is no output")
+warnings.simplefilter("error")
+shared = {"__name__": "tour"}
+for cell in code:
+    try:
+        with warnings.catch_warnings():
+            exec(compile("".join(cell["source"]), cell["id"], "exec"), shared)
+        ok(True, f"{cell['id']} runs")
+    except Exception:
+        ok(False, f"{cell['id']} runs")
+        note(traceback.format_exc())
+        break
+done_testing()
