@@ -6,6 +6,7 @@ A test program imports this first: it skips the program where NumPy or SciPy is 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 import traceback
@@ -67,6 +68,15 @@ def skip_all(why: str) -> None:
     """Ends a program that cannot run here."""
     print(f"1..0 # SKIP {why}")
     sys.exit()
+
+
+def no_batches() -> str | None:
+    """Why karst-compare does not run here; None: it does."""
+    command = os.environ.get("KARST_COMPARE", "")
+    if not os.path.exists(command):
+        return "no command compare"
+    about = subprocess.run([command, "--help"], stdout=subprocess.PIPE).stdout
+    return "built without jansson" if b"needs jansson" in about else None
 
 
 def done_testing() -> None:

@@ -9,16 +9,12 @@ import tempfile
 import threading
 import time
 
-from tap import done_testing, group, np, ok, raises, same, skip, skip_all, sp
+from tap import done_testing, group, no_batches, np, ok, raises, same, skip, skip_all, sp
 import pykarst
 
-command = os.path.join(os.environ.get("builddir", "."), "tools", "compare")
-if not os.path.exists(command):
-    skip_all("no command compare")
-if "needs jansson" in subprocess.run([command, "--help"], capture_output=True, text=True).stdout:
-    skip_all("built without jansson")
-os.environ["KARST_COMPARE"] = command
-
+if no_batches():
+    skip_all(no_batches())
+command = os.environ["KARST_COMPARE"]
 A, b = pykarst.gallery("blackoil:6x5x2")
 
 

@@ -50,9 +50,6 @@ for text in ("README.md", "doc/manual.md"):
     with open(os.path.join((sys.argv[1:] or [sources])[0], text), encoding="utf-8") as file:
         blocks += re.findall(r"^```python\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
 ok(len(blocks) >= 9, "the texts have code in Python")
-if "builddir" in os.environ:
-    command = os.path.join(os.path.abspath(os.environ["builddir"]), "tools", "compare")
-    os.environ.setdefault("KARST_COMPARE", command)
 os.environ["MPLBACKEND"] = "agg"
 warnings.simplefilter("error")
 shared = {}

@@ -5,22 +5,17 @@ The cells run in plain Python: what Jupyter does with the last value of a cell i
 
 import json
 import os
-import subprocess
 import traceback
 import warnings
 
-from tap import done_testing, note, ok, skip_all
+from tap import done_testing, no_batches, note, ok, skip_all
 
 try:
     import matplotlib
 except ImportError:
     skip_all("no matplotlib")
-command = os.path.join(os.path.abspath(os.environ.get("builddir", ".")), "tools", "compare")
-if not os.path.exists(command):
-    skip_all("no command compare")
-if "needs jansson" in subprocess.run([command, "--help"], capture_output=True, text=True).stdout:
-    skip_all("built without jansson")
-os.environ["KARST_COMPARE"] = command
+if no_batches():
+    skip_all(no_batches())
 matplotlib.use("agg")
 
 here = os.path.dirname(os.path.abspath(__file__))
