@@ -1,4 +1,4 @@
-"""The Python code of the README and the manual runs as it stands, without a warning.
+"""The Python code of the README and the manual runs as it stands, without a warning of Karst or SciPy.
 
 Its one argument is the folder with both texts, by default that of the sources.
 """
@@ -12,6 +12,7 @@ import warnings
 
 from tap import done_testing, note, ok, skip
 import pykarst
+from scipy.sparse import SparseEfficiencyWarning
 
 OPTIONAL = ("cupy", "matplotlib")
 
@@ -51,7 +52,8 @@ for text in ("README.md", "doc/manual.md"):
         blocks += re.findall(r"^```python\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
 ok(len(blocks) >= 9, "the texts have code in Python")
 os.environ["MPLBACKEND"] = "agg"
-warnings.simplefilter("error")
+for own in (pykarst.KarstWarning, SparseEfficiencyWarning):
+    warnings.simplefilter("error", own)
 shared = {}
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
