@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Device, Numpy
+from .arrays import NUMPY, Device, Numpy, kind_of
 from .context import Context, whole
 from .library import REFERENCE, karst, text
 from .matrices import BlockRows, source
@@ -39,11 +39,11 @@ class Matrix:
         self._reference: Any = None  # values that the library reads in place
         self._callers: Any = None  # A, if the values are those of its array
         arrays = context.address, len(pattern.start) - 1, pattern.block
-        addresses = _address(pattern.start), _address(pattern.column)
+        addresses = NUMPY.address(pattern.start), NUMPY.address(pattern.column)
         if pattern.in_place and self.device == "cpu":
             self._reference = values
             place = pattern.kind.address(values)
-            if isinstance(getattr(A, "data", None), np.ndarray) and _address(A.data) == place:
+            if isinstance(getattr(A, "data", None), np.ndarray) and NUMPY.address(A.data) == place:
                 self._callers = A
             self.handle = context.make("matrix_create", *arrays, *addresses, place, REFERENCE)
         else:
@@ -52,15 +52,14 @@ class Matrix:
 
     def _store(self, values: Any) -> None:
         """Writes values where the library keeps them."""
-        kind = self.pattern.kind
+        kind = kind_of(values)
+        self.check_device(kind, "values")
         if kind.device == self.device and not isinstance(kind, Device):
             self.order(kind, values)
             kind.view(karst.matrix_values(self.handle), tuple(values.shape))[...] = values
             self.order(kind, values)
             self.context.check(karst.matrix_values_changed(self.handle))
             return
-        if kind.device not in ("cpu", self.device):
-            raise ValueError(f"A is on {kind.device}, and the solver on {self.device}")
         self.order(kind, values)
         place = kind.address(kind.double(values, "values"))
         self.context.check(karst.matrix_update_values(self.handle, place))
@@ -79,10 +78,13 @@ class Matrix:
         values = self.pattern.of(values)
         if self._reference is None:
             self._store(values)
-        elif _address(values) == _address(self._reference):
+            return
+        kind = kind_of(values)
+        self.check_device(kind, "values")
+        place = kind.address(values)
+        if place == kind.address(self._reference):
             self.context.check(karst.matrix_values_changed(self.handle))
         else:
-            place = self.pattern.kind.address(values)
             self.context.check(karst.matrix_update_values(self.handle, place))
             self._reference = None
 
@@ -117,6 +119,3 @@ class Matrix:
         device = text(karst.context_device(self.context.address))
         return f"{self.rows} rows, block size {self.pattern.block}, {device}"
 
-
-def _address(array: np.ndarray[Any, Any]) -> int:
-    return int(array.__array_interface__["data"][0])
