@@ -43,8 +43,9 @@ class Matrix:
         if pattern.in_place and self.device == "cpu":
             self._reference = values
             place = pattern.kind.address(values)
-            if isinstance(getattr(A, "data", None), np.ndarray) and NUMPY.address(A.data) == place:
-                self._callers = A
+            callers = getattr(A, "data", None)
+            if isinstance(callers, np.ndarray) and callers.flags.c_contiguous:
+                self._callers = A if NUMPY.address(callers) == place else None
             self.handle = context.make("matrix_create", *arrays, *addresses, place, REFERENCE)
         else:
             self.handle = context.make("matrix_create_pattern", *arrays, *addresses, REFERENCE)

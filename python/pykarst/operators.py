@@ -66,7 +66,10 @@ class Calls:
         """Raises what a call back has raised."""
         if self.exception is not None:
             exception, self.exception = self.exception, None
-            raise exception
+            try:
+                raise exception
+            finally:
+                del exception  # else it holds this frame, which holds it
 
     def _run(self, function: Function, name: str, x: int, y: int) -> int:
         try:
