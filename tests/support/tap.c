@@ -289,11 +289,12 @@ double tap_residual(const karst_matrix *A, const karst_vector *b, const karst_ve
 bool tap_dense_solve(int64_t n, double *a, double *x)
 {
   for (int64_t k = 0; k < n; k++) {
+    double *const factor = a + k * n;
     int64_t pivot = k;
     for (int64_t i = k + 1; i < n; i++)
-      if (fabs(a[k * n + i]) > fabs(a[k * n + pivot])) pivot = i;
-    if (a[k * n + pivot] == 0) return false;
-    for (int64_t j = 0; j < n; j++) {
+      if (fabs(factor[i]) > fabs(factor[pivot])) pivot = i;
+    if (factor[pivot] == 0) return false;
+    for (int64_t j = k; j < n; j++) {
       double swap = a[j * n + k];
       a[j * n + k] = a[j * n + pivot];
       a[j * n + pivot] = swap;
@@ -302,9 +303,13 @@ bool tap_dense_solve(int64_t n, double *a, double *x)
     x[k] = x[pivot];
     x[pivot] = swap;
     for (int64_t i = k + 1; i < n; i++) {
-      double factor = a[k * n + i] / a[k * n + k];
-      for (int64_t j = k + 1; j < n; j++) a[j * n + i] -= factor * a[j * n + k];
-      x[i] -= factor * x[k];
+      factor[i] /= factor[k];
+      x[i] -= factor[i] * x[k];
+    }
+    /* Most matrices are sparse, and a zero in row k leaves its column as it is. */
+    for (int64_t j = k + 1; j < n; j++) {
+      const double times = a[j * n + k];
+      for (int64_t i = k + 1; i < n && times != 0; i++) a[j * n + i] -= factor[i] * times;
     }
   }
   for (int64_t k = n; k-- > 0;) {
