@@ -150,10 +150,14 @@ class Torch(Numpy):
         self.device = f"cuda:{self.on.index}" if self.on.type == "cuda" else "cpu"
 
     def array(self, array: Any) -> Any:
-        return array.detach()
+        if isinstance(array, self.torch.Tensor):
+            return array.detach()
+        return self.torch.as_tensor(super().array(array), device=self.on)
 
     def double(self, array: Any, name: str) -> Any:
         real(array.dtype, name)
+        if array.layout != self.torch.strided:
+            raise TypeError(f"{name} is sparse, and has to be an array: pass {name}.to_dense()")
         return array.to(self.torch.float64).contiguous()
 
     def empty(self, shape: Shape) -> Any:

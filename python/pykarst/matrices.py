@@ -208,8 +208,10 @@ class BlockRows:
     def _data(self, given: Source) -> Any:
         form = given.format, given.block
         same = form == self._form and given.kind.device == self.kind.device
-        pairs = zip((given.start, given.index), self._pattern)
-        if not same or given.rows != self.rows or not all(given.kind.same(*pair) for pair in pairs):
+        kind, pattern = given.kind, (given.start, given.index)
+        if kind.device == "cpu":
+            kind, pattern = NUMPY, (kind.host(given.start), kind.host(given.index))
+        if not same or given.rows != self.rows or not all(map(kind.same, pattern, self._pattern)):
             raise ValueError(
                 "A has another pattern or form than the matrix of the set-up: make a new solver"
             )

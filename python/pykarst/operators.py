@@ -6,8 +6,6 @@ import ctypes
 import math
 from typing import Any, Callable
 
-import numpy as np
-
 from .arrays import NUMPY, Numpy
 from .context import Context, weak
 from .library import Apply, Method, Multiply, Prepare, Release, karst
@@ -42,8 +40,9 @@ class Calls:
     def __init__(self, context: Context, kind: Numpy, device: str, rows: int) -> None:
         self.context = context
         self.kind = kind  # of A, and so of what the functions get
-        # A function may keep or change an array of NumPy, which is a copy.
-        self.in_place = kind is not NUMPY and kind.device == device
+        # A function may keep or change an array in host memory, which is a copy.
+        self.in_place = kind.device == device != "cpu"
+        self.host = kind if kind.device == "cpu" else NUMPY
         self.rows = rows
         self.exception: BaseException | None = None
         self.inside = False  # whether a function of the caller's runs, whose exceptions are caught
@@ -78,10 +77,10 @@ class Calls:
                 to = self.kind.view(karst.vector_values(y), (self.rows,))
                 to[...] = self._result(self.kind, self.call(function, given), name)
             else:
-                given = np.empty(self.rows)
-                self.context.check(karst.vector_get(x, self.rows, NUMPY.address(given)))
-                made = self._result(NUMPY, self.call(function, given), name)
-                self.context.check(karst.vector_set(y, self.rows, NUMPY.address(made)))
+                given = self.host.empty((self.rows,))
+                self.context.check(karst.vector_get(x, self.rows, self.host.address(given)))
+                made = self._result(self.host, self.call(function, given), name)
+                self.context.check(karst.vector_set(y, self.rows, self.host.address(made)))
             return 0
         except BaseException as exception:
             self.fail(exception)

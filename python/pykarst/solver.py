@@ -39,7 +39,8 @@ class Solver(Owner):
         Unknowns of a cell. None: the block size of a BSR matrix, else 1.
     M : LinearOperator or function, optional
         A preconditioner of the caller's, z = M(r), instead of ``precond``. A method that allows
-        M to vary is chosen by ``solver="fgmres"``.
+        M to vary is chosen by ``solver="fgmres"``. On a GPU r is the solver's own vector, which M
+        neither changes nor keeps.
     operator : LinearOperator or function, optional
         Solves operator(x) = b; A serves the preconditioner.
     grid : tuple of int or "find", optional

@@ -83,6 +83,16 @@ def torch_tensors():
             ok(distance(x[:, 1].cpu(), 2 * exact) < NEAR, f"torch on {device}: columns")
             solver.update(2 * csr.values())
             ok(distance(2 * solver.solve(given).cpu(), exact) < NEAR, f"torch on {device}: new values")
+            solver.update(csr)
+            ok(distance(solver.solve(given).cpu(), exact) < NEAR, f"torch on {device}: those of a matrix")
+            raises(TypeError, "b is sparse", lambda: solver.solve(given.to_sparse()), f"torch on {device}: sparse b")
+            raises(TypeError, "b is complex", lambda: solver.solve(given * 1j), f"torch on {device}: complex b")
+        diagonal = torch.from_numpy(A.diagonal()).to(device)
+        # On a GPU r is the solver's own vector, which M may not change.
+        in_place = [lambda r: r.div_(diagonal)] if device == "cpu" else []
+        for M in (lambda r: r / diagonal, lambda r: (r / diagonal).tolist(), *in_place):
+            x, _ = pykarst.solve(csr, given, rtol=1e-10, M=M)
+            ok(distance(x.cpu(), exact) < NEAR, f"torch on {device}: M gets tensors")
 
 
 def cupy_arrays():
