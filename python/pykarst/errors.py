@@ -52,6 +52,9 @@ class NotConverged(KarstError):
         self.x = x
         self.result = result
 
+    def __reduce__(self) -> Any:
+        return type(self), (str(self), self.x, self.result)
+
 
 # karst_status: the exception for each; KarstError for all others.
 BY_STATUS: dict[int, type[Exception]] = {

@@ -156,6 +156,11 @@ def copies():
         solver.solve(b)
         again = pickle.loads(pickle.dumps(solver.result))
         same((again, vars(again)), (solver.result, vars(solver.result)), "a result can be pickled")
+        report = pickle.loads(pickle.dumps(solver.report))
+        same((dict(report), report.units), (dict(solver.report), solver.report.units), "so can a report")
+        failed = raises(pykarst.NotConverged, "", lambda: solver.solve(b, max_iterations=1, rtol=1e-14), "a failure")
+        again = pickle.loads(pickle.dumps(failed))
+        same((str(again), again.result, list(again.x)), (str(failed), 1, list(failed.x)), "comes out of another process")
 
 
 def closing():
