@@ -131,6 +131,16 @@ def whole(value: Any, name: str) -> int:
     return number
 
 
+def number(value: Any, name: str) -> float:
+    """Any real number as a double of C."""
+    try:
+        if not isinstance(value, (bool, np.bool_, str)):
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise TypeError(f"{name}={value!r} is not a number")
+
+
 def weak(method: Callable[..., int]) -> Callable[..., int]:
     """A method as a function that does not keep its object; the object outlives the calls."""
     reference = weakref.WeakMethod(method)

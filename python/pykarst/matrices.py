@@ -69,6 +69,8 @@ def source(A: Any) -> Source:
             _note(getattr(A, "format", type(A).__name__).upper())
             A = A.tocsr()
         else:
+            if callable(A):
+                raise TypeError("A is a function, without a shape: pass a LinearOperator")
             dense = NUMPY.array(A)
             real(dense.dtype, "A")
             _square(dense.shape)

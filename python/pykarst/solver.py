@@ -9,7 +9,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from . import library
 from .arrays import Numpy, kind_of
-from .context import weak, whole
+from .context import number, weak, whole
 from .errors import NotConverged
 from .library import Monitor, karst, text
 from .matrices import identity, is_matrix
@@ -197,13 +197,14 @@ class Solver(Owner):
             )
         return shape
 
-    def _set_tolerances(self, *given: float | int | None) -> None:
-        chosen = tuple(old if new is None else new for old, new in zip(self._defaults, given))
+    def _set_tolerances(self, rtol: Any, atol: Any, max_iterations: Any) -> None:
+        defaults = self._defaults
+        chosen = (
+            defaults[0] if rtol is None else number(rtol, "rtol"),
+            defaults[1] if atol is None else number(atol, "atol"),
+            defaults[2] if max_iterations is None else whole(max_iterations, "max_iterations"),
+        )
         if chosen != self._tolerances:
-            whole(chosen[2], "max_iterations")
-            for value, name in zip(chosen, ("rtol", "atol")):
-                if not isinstance(value, (int, float, np.number)):
-                    raise TypeError(f"{name}={value!r} is not a number")
             self.run(karst.solver_set_tolerances(self._handle, *chosen))
             self._tolerances = chosen
 
@@ -388,6 +389,8 @@ def solve(
     True
     """
     if not is_matrix(A) and callable(A) and not hasattr(A, "matvec"):
+        if not hasattr(b, "__len__"):
+            raise TypeError(f"b is of the type {type(b).__name__}, and has to be an array")
         A = LinearOperator((len(b), len(b)), matvec=A, dtype=np.float64)
     on = kind_of(b).device
     if options.get("device") is None and on != "cpu":

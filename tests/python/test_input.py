@@ -1,6 +1,7 @@
 """Input of any kind is solved rightly or refused by an exception: nothing crashes, and nothing is taken for another."""
 
 import warnings
+from decimal import Decimal
 from types import SimpleNamespace
 
 from tap import distance, done_testing, group, np, ok, raises, random_numbers, random_system, same, sp
@@ -112,6 +113,8 @@ def kinds():
         solves(A, rhs, f"b, {name},")
     for M in ("poisson", None, {}, A.toarray().astype(object), [["a"]]):
         raises(TypeError, "not one of real numbers", lambda: pykarst.solve(M, b), f"A of {type(M).__name__}")
+    raises(TypeError, "A is a function", lambda: pykarst.Solver(lambda x: x), "a function has no shape")
+    raises(TypeError, "b is of the type", lambda: pykarst.solve(lambda x: x, 3), "nor has a number")
     for rhs in (b.astype("M8[s]"), np.zeros(N, "V8"), b.astype(object)):
         raises(TypeError, "b has the type", lambda: pykarst.solve(A, rhs), f"b of {rhs.dtype}")
     for given in ({"b": np.ma.masked_less(b, 0)}, {"x0": np.ma.masked_less(b, 0)}, {"A": np.ma.masked_less(A.toarray(), 1)}):
@@ -135,9 +138,13 @@ def arguments():
         raises(ValueError, "byte 0", lambda: pykarst.solve(A, b, solver=value), f"{value!r}")
     with pykarst.Solver(A) as solver:
         for name in ("rtol", "atol", "max_iterations"):
-            raises(TypeError, name, lambda: solver.solve(b, **{name: "1"}), f"{name} of a text in a solve")
+            for value in ("1", True, 1j):
+                raises(TypeError, name, lambda: solver.solve(b, **{name: value}), f"{name}={value!r} in a solve")
         raises(OverflowError, "max_iterations", lambda: solver.solve(b, max_iterations=2**40), "many iterations")
-        raises(pykarst.OptionError, "", lambda: solver.solve(b, rtol=-1.0), "a negative rtol in a solve")
+        for value in (-1.0, np.nan, np.inf):
+            raises(pykarst.OptionError, "rtol", lambda: solver.solve(b, rtol=value), f"rtol={value} in a solve")
+        solver.solve(b, rtol=np.array(1e-3), atol=Decimal("1e-9"))
+        ok(1e-9 < solver.result.relative_residual <= 1e-3, "tolerances may be of any type of numbers")
         found = raises(pykarst.NotConverged, "0 iterations", lambda: solver.solve(b, max_iterations=0), "no iteration")
         same(found and found.result, 1, "is no success")
     for value in (True, 1, "stop", np.ones(2)):
