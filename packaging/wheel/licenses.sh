@@ -17,7 +17,7 @@ mkdir -p "$folder"
     # Packages may know a file by the path that it had before /lib was part of /usr.
     package=$(dpkg -S "$file" "${file#/usr}" 2>/dev/null | sed -n 's/[:,].*//p' | head -n 1)
     if ! cp "/usr/share/doc/$package/copyright" "$folder/$package.txt" 2>/dev/null; then
-      echo "make wheel: the wheel lacks the licence of $file, which no Debian package has installed" >&2
+      echo "make wheel: the wheel lacks the licence of $file, which is of no Debian package" >&2
     fi
     case $package in
     libmetis*) cp -L /usr/share/common-licenses/Apache-2.0 "$folder" ;;

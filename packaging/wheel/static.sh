@@ -32,7 +32,8 @@ for flag; do
   # libarchive's own, which may be there without a package for developers.
   -lbz2) first "$in_library" -l:libbz2.a -lbz2 -l:libbz2.so.1.0 ;;
   -llzma) first "$in_library" -l:liblzma.a -llzma -l:liblzma.so.5 ;;
-  -lzstd) first "$in_library" -l:libzstd.a -lzstd -l:libzstd.so.1 ;;
+  # Without zstd's training of dictionaries, which writes to stderr.
+  -lzstd) first "$in_library" '-Wl,--no-whole-archive,-u,ZSTD_decompressStream -l:libzstd.a' -lzstd -l:libzstd.so.1 ;;
   *) echo "$flag" ;;
   esac
 done

