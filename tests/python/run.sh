@@ -3,6 +3,8 @@
 library=$builddir/.libs/libkarst.so
 if [ -z "$PYTHON" ]; then
   echo "1..0 # SKIP no python3"
+elif ! "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 9))'; then
+  echo "1..0 # SKIP $PYTHON is older than Python 3.9"
 elif [ ! -e "$library" ]; then
   echo "1..0 # SKIP no shared library"
 elif grep -q -e __asan_init -e __tsan_init "$library"; then
