@@ -101,7 +101,9 @@ def _torch(A: Any) -> Source:
     if form not in ("csr", "csc", "bsr"):
         _note(f"torch.sparse_{form}")
         A, form = A.to_sparse_csr(), "csr"
-    start, index = (A.ccol_indices, A.row_indices) if form == "csc" else (A.crow_indices, A.col_indices)
+    start, index = (
+        (A.ccol_indices, A.row_indices) if form == "csc" else (A.crow_indices, A.col_indices)
+    )
     data = A.values()
     block = int(data.shape[1]) if form == "bsr" else 1
     return Source(kind_of(data), form, start(), index(), data, rows, block)
@@ -225,14 +227,18 @@ def _check(start: Any, index: Any, given: Source) -> None:
     """Refuses a pattern that SciPy's conversions would follow out of its arrays."""
     for array, name in ((start, "indptr"), (index, "indices")):
         if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise TypeError(f"A.{name} has the type {array.dtype} and the shape {array.shape}, "
-                            "and has to be a list of whole numbers")
+            raise TypeError(
+                f"A.{name} has the type {array.dtype} and the shape {array.shape}, "
+                "and has to be a list of whole numbers"
+            )
     rows, entries = given.rows // given.block, len(index)
     ndim = 3 if given.format == "bsr" else 1
     if len(given.data.shape) != ndim or given.data.shape[0] != entries:
         raise ValueError(f"A.data has the shape {tuple(given.data.shape)} for {entries} indices")
     if len(start) != rows + 1 or rows * given.block != given.rows:
-        raise ValueError(f"A.indptr has {len(start)} entries for {rows} rows: it has to have {rows + 1}")
+        raise ValueError(
+            f"A.indptr has {len(start)} entries for {rows} rows: it has to have {rows + 1}"
+        )
     steps = np.diff(start.astype(np.int64))
     if start[0] != 0 or start[-1] != entries or (steps < 0).any():
         raise MatrixError(f"A.indptr has to ascend from 0 to the number of indices, {entries}")

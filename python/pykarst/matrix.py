@@ -119,4 +119,3 @@ class Matrix:
         """Size, block size, device."""
         device = text(karst.context_device(self.context.address))
         return f"{self.rows} rows, block size {self.pattern.block}, {device}"
-

@@ -36,7 +36,9 @@ def gallery(problem: str) -> tuple[Any, np.ndarray[Any, Any]]:
     context = Context("cpu", None, None)
     rhs = ctypes.c_void_p()
     matrix = ctypes.c_void_p()
-    context.check(karst.gallery_create(context.address, bytes_of(problem, "problem"), 0, matrix, rhs))
+    context.check(
+        karst.gallery_create(context.address, bytes_of(problem, "problem"), 0, matrix, rhs)
+    )
     A, b = _both(context, matrix, rhs)
     return A, np.ones(A.shape[0]) if b is None else b
 

@@ -49,7 +49,7 @@ def raises(kind: type[BaseException], sentence: str, call: Callable[[], Any], na
 
 
 def group(function: Callable[[], None]) -> None:
-    """Runs a function of several checks at once; an exception that it does not catch is a failure."""
+    """Runs a function of several checks; an exception that leaves it is a failure."""
     try:
         function()
     except Exception:

@@ -1,4 +1,4 @@
-"""What is wrong is refused with one sentence, as an exception of the class that a Python user expects."""
+"""What is wrong is refused with one sentence, by the exception that a Python user expects."""
 
 import warnings
 
@@ -22,7 +22,9 @@ def matrices():
         raises(kind, sentence, lambda: pykarst.solve(M, b), sentence)
     for block in (7, 0, -1, 2.5, "2", True):
         kind = ValueError if type(block) is int else TypeError
-        raises(kind, f"block={block!r}", lambda: pykarst.solve(A, b, block=block), f"block={block!r}")
+        raises(
+            kind, f"block={block!r}", lambda: pykarst.solve(A, b, block=block), f"block={block!r}"
+        )
 
 
 def vectors():
@@ -57,20 +59,41 @@ def options():
         ({"solver": "minres"}, 'solver "minres" is unknown'),
         ({"rtol": -1.0}, "-1"),
     ):
-        found = raises(pykarst.OptionError, sentence, lambda: pykarst.Solver(A, **given), f"{given}")
+        found = raises(
+            pykarst.OptionError, sentence, lambda: pykarst.Solver(A, **given), f"{given}"
+        )
         ok(isinstance(found, (ValueError, RuntimeError)), "is a ValueError too")
     raises(pykarst.DeviceError, "", lambda: pykarst.Solver(A, device="cuda:99"), "no such GPU")
-    raises(pykarst.OptionError, 'device "gpu" is unknown', lambda: pykarst.Solver(A, device="gpu"), "no such device")
+    raises(
+        pykarst.OptionError,
+        'device "gpu" is unknown',
+        lambda: pykarst.Solver(A, device="gpu"),
+        "no such device",
+    )
     raises(ValueError, "M", lambda: pykarst.Solver(A, "iluk", M=lambda r: r), "two preconditioners")
     for threads in (0, -1):
-        raises(pykarst.OptionError, f"{threads} threads", lambda: pykarst.Solver(A, threads=threads), f"{threads} threads")
+        raises(
+            pykarst.OptionError,
+            f"{threads} threads",
+            lambda: pykarst.Solver(A, threads=threads),
+            f"{threads} threads",
+        )
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         pykarst.solve(A, b, precond="jacobi", level=2, max_iterations=None)
-        same([w.category for w in warned], [pykarst.KarstWarning], "an option without effect is a warning")
+        same(
+            [w.category for w in warned],
+            [pykarst.KarstWarning],
+            "an option without effect is a warning",
+        )
         ok("level=2 has no effect" in str(warned[0].message), "which names it")
         same(warned[0].filename, __file__, "and the line of the caller")
-    raises(pykarst.OptionError, '"poisson9d"', lambda: pykarst.gallery("poisson9d:3"), "an unknown problem")
+    raises(
+        pykarst.OptionError,
+        '"poisson9d"',
+        lambda: pykarst.gallery("poisson9d:3"),
+        "an unknown problem",
+    )
     raises(OSError, "none.mtx", lambda: pykarst.read("none.mtx"), "no such file")
 
 
@@ -91,24 +114,45 @@ def patterns():
 def outcomes():
     M = A.copy()
     M.data[M.indptr[7] : M.indptr[8]] = 0
-    found = raises(pykarst.NotConverged, "block row 7 is singular", lambda: pykarst.solve(M, b), "a zero row")
+    found = raises(
+        pykarst.NotConverged, "block row 7 is singular", lambda: pykarst.solve(M, b), "a zero row"
+    )
     same(found.result.reason.name, "SINGULAR_BLOCK", "its reason")
     same(found.x.shape, b.shape, "the exception has x")
     M = A.copy()
     M.data[M.indptr[11]] = np.nan
     for values, row in ((M, 11), (sp.bsr_matrix(M.toarray(), blocksize=(2, 2)), 5)):
-        found = raises(pykarst.NotConverged, f"block row {row}", lambda: pykarst.solve(values, b), "a NaN in A")
-        same((found.result.reason.name, found.result.block_row), ("NOT_FINITE", row), "its reason and row")
+        found = raises(
+            pykarst.NotConverged, f"block row {row}", lambda: pykarst.solve(values, b), "a NaN in A"
+        )
+        same(
+            (found.result.reason.name, found.result.block_row),
+            ("NOT_FINITE", row),
+            "its reason and row",
+        )
     bad = b.copy()
     for value in (np.nan, np.inf):
         bad[13] = value
         found = raises(pykarst.NotConverged, "", lambda: pykarst.solve(A, bad), f"{value} in b")
         same(found.result.reason.name, "NOT_FINITE", "its reason")
-    found = raises(pykarst.NotConverged, "after 1 iteration", lambda: pykarst.solve(A, b, rtol=1e-14, max_iterations=1), "an iteration")
+    found = raises(
+        pykarst.NotConverged,
+        "after 1 iteration",
+        lambda: pykarst.solve(A, b, rtol=1e-14, max_iterations=1),
+        "an iteration",
+    )
     ok(np.linalg.norm(b - A @ found.x) < np.linalg.norm(b), "its x is better than 0")
     x, info = pykarst.solve(A, b, rtol=1e-14, max_iterations=1, check=False)
-    ok(np.array_equal(x, found.x) and info == 1 and not info.converged, "check=False returns the same")
-    found = raises(pykarst.NotConverged, "", lambda: pykarst.solve(A, np.stack([b, bad], axis=1)), "the second column")
+    ok(
+        np.array_equal(x, found.x) and info == 1 and not info.converged,
+        "check=False returns the same",
+    )
+    found = raises(
+        pykarst.NotConverged,
+        "",
+        lambda: pykarst.solve(A, np.stack([b, bad], axis=1)),
+        "the second column",
+    )
     ok(not np.isnan(found.x[:, 0]).any(), "the first column of its x is a solution")
 
 

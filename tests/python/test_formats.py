@@ -32,8 +32,12 @@ def every_format():
             if form in ("csr", "csc", "bsr"):
                 same(warned, [], f"{name}: no warning")
                 continue
-            text = f"A is converted from {form.upper()} to CSR: pass a CSR or BSR array to save this"
-            same(warned, [(sp.SparseEfficiencyWarning, text)], f"{name}: a warning of the conversion")
+            text = (
+                f"A is converted from {form.upper()} to CSR: pass a CSR or BSR array to save this"
+            )
+            same(
+                warned, [(sp.SparseEfficiencyWarning, text)], f"{name}: a warning of the conversion"
+            )
     warned = solves(A.toarray(), "a dense array")
     same(len(warned), 1, "a dense array: a warning of the conversion")
     plain = SimpleNamespace(indptr=A.indptr, indices=A.indices, data=A.data)
@@ -57,7 +61,9 @@ def blocks():
 def types():
     for type in ("f4", ">f8", "i4", "u2", "i1"):
         M = A.copy()
-        if "f" not in type:  # a row has fewer than 24 entries, whose roundings add up to less than 12
+        if (
+            "f" not in type
+        ):  # a row has fewer than 24 entries, whose roundings add up to less than 12
             M.data = np.round(np.abs(6 * M.data)) + 12 * (M.data > 1)
         M.data = M.data.astype(type)
         exact_of = np.linalg.solve(M.toarray().astype(float), b)
@@ -70,9 +76,7 @@ def types():
 
 
 def disorder():
-    order = np.concatenate(
-        [random.permutation(np.arange(*A.indptr[i : i + 2])) for i in range(N)]
-    )
+    order = np.concatenate([random.permutation(np.arange(*A.indptr[i : i + 2])) for i in range(N)])
     U = sp.csr_matrix((A.data[order], A.indices[order], A.indptr), shape=A.shape)
     kept = U.indices.copy()
     for block in (1, 2):
@@ -90,7 +94,9 @@ def disorder():
     B = A.tobsr((2, 2))
     rows = [random.permutation(np.arange(*B.indptr[i : i + 2])) for i in range(N // 2)]
     order = np.concatenate(rows)
-    solves(sp.bsr_matrix((B.data[order], B.indices[order], B.indptr), shape=B.shape), "unsorted BSR")
+    solves(
+        sp.bsr_matrix((B.data[order], B.indices[order], B.indptr), shape=B.shape), "unsorted BSR"
+    )
     double = np.repeat(np.arange(len(B.indices)), 2)
     halves = (B.data[double] / 2, B.indices[double], 2 * B.indptr)
     solves(sp.bsr_matrix(halves, shape=B.shape), "duplicate blocks of BSR")

@@ -1,8 +1,19 @@
-"""Arrays of torch and CuPy are taken as they are, and memory of a GPU is refused where there is none."""
+"""Arrays of torch and CuPy are taken; memory of a GPU is refused where there is none."""
 
 import importlib.util
 
-from tap import distance, done_testing, group, np, ok, raises, random_numbers, random_system, skip, sp
+from tap import (
+    distance,
+    done_testing,
+    group,
+    np,
+    ok,
+    raises,
+    random_numbers,
+    random_system,
+    skip,
+    sp,
+)
 import pykarst
 
 random = random_numbers()
@@ -20,7 +31,11 @@ class Elsewhere:
 
     def __init__(self, **given):
         self.__cuda_array_interface__ = {
-            "shape": (N,), "typestr": "<f8", "data": (4096, False), "version": 3, **given
+            "shape": (N,),
+            "typestr": "<f8",
+            "data": (4096, False),
+            "version": 3,
+            **given,
         }
 
 
@@ -52,10 +67,19 @@ def without_gpu():
         skip(name, "there is a GPU")
         return
     for given in ({}, {"shape": (N, 2)}, {"typestr": "<f4"}, {"strides": (16,)}):
-        raises(pykarst.DeviceError, "", lambda: pykarst.solve(A, Elsewhere(**given)), f"{name}, {given}")
-    raises(BufferError, "no such memory", lambda: pykarst.solve(A, ByDlpack()), f"{name}, by DLPack")
+        raises(
+            pykarst.DeviceError,
+            "",
+            lambda: pykarst.solve(A, Elsewhere(**given)),
+            f"{name}, {given}",
+        )
+    raises(
+        BufferError, "no such memory", lambda: pykarst.solve(A, ByDlpack()), f"{name}, by DLPack"
+    )
     with pykarst.Preconditioner(A) as M:
-        raises(pykarst.DeviceError, "", lambda: M.apply(Elsewhere()), f"{name}, of a preconditioner")
+        raises(
+            pykarst.DeviceError, "", lambda: M.apply(Elsewhere()), f"{name}, of a preconditioner"
+        )
 
 
 def host():
@@ -74,19 +98,40 @@ def torch_tensors():
 
     for device in ["cpu"] + ["cuda"] * bool(GPUS):
         given = torch.from_numpy(b).to(device)
-        csr = torch.sparse_csr_tensor(*map(torch.from_numpy, (A.indptr, A.indices, A.data)), A.shape).to(device)
+        csr = torch.sparse_csr_tensor(
+            *map(torch.from_numpy, (A.indptr, A.indices, A.data)), A.shape
+        ).to(device)
         with pykarst.Solver(csr, rtol=1e-10) as solver:
             x = solver.solve(given)
-            ok(x.device == given.device and x.dtype == torch.float64, f"torch on {device}: x is a tensor")
+            ok(
+                x.device == given.device and x.dtype == torch.float64,
+                f"torch on {device}: x is a tensor",
+            )
             ok(distance(x.cpu(), exact) < NEAR, f"torch on {device}: that solves the system")
             x = solver.solve(torch.stack([given, 2 * given], dim=1))
             ok(distance(x[:, 1].cpu(), 2 * exact) < NEAR, f"torch on {device}: columns")
             solver.update(2 * csr.values())
-            ok(distance(2 * solver.solve(given).cpu(), exact) < NEAR, f"torch on {device}: new values")
+            ok(
+                distance(2 * solver.solve(given).cpu(), exact) < NEAR,
+                f"torch on {device}: new values",
+            )
             solver.update(csr)
-            ok(distance(solver.solve(given).cpu(), exact) < NEAR, f"torch on {device}: those of a matrix")
-            raises(TypeError, "b is sparse", lambda: solver.solve(given.to_sparse()), f"torch on {device}: sparse b")
-            raises(TypeError, "b is complex", lambda: solver.solve(given * 1j), f"torch on {device}: complex b")
+            ok(
+                distance(solver.solve(given).cpu(), exact) < NEAR,
+                f"torch on {device}: those of a matrix",
+            )
+            raises(
+                TypeError,
+                "b is sparse",
+                lambda: solver.solve(given.to_sparse()),
+                f"torch on {device}: sparse b",
+            )
+            raises(
+                TypeError,
+                "b is complex",
+                lambda: solver.solve(given * 1j),
+                f"torch on {device}: complex b",
+            )
         diagonal = torch.from_numpy(A.diagonal()).to(device)
         # On a GPU r is the solver's own vector, which M may not change.
         in_place = [lambda r: r.div_(diagonal)] if device == "cpu" else []
@@ -105,7 +150,10 @@ def cupy_arrays():
     csr, given = cupy_sparse.csr_matrix(A), cupy.asarray(b)
     with pykarst.Solver(csr, rtol=1e-10) as solver:
         x = solver.solve(given)
-        ok(isinstance(x, cupy.ndarray) and distance(x.get(), exact) < NEAR, "CuPy: x is an array that solves it")
+        ok(
+            isinstance(x, cupy.ndarray) and distance(x.get(), exact) < NEAR,
+            "CuPy: x is an array that solves it",
+        )
         solver.update(2 * csr)
         ok(distance(2 * solver.solve(given).get(), exact) < NEAR, "CuPy: new values")
         ok(distance(2 * solver.solve(b), exact) < NEAR, "CuPy: b in host memory")

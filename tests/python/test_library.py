@@ -1,4 +1,4 @@
-"""library.py declares functions of karst.h, with their arguments, and its structs with their fields."""
+"""library.py declares functions of karst.h with their arguments, and structs with their fields."""
 
 import ctypes
 import os
@@ -24,7 +24,11 @@ def words(declaration):
     """The type of a declaration, "int *" of "const int *count", without its name."""
     declaration = re.sub(r"\bconst\b|\bstruct\b", "", declaration)
     name = re.search(r"(\w+)\s*(\[.*\])?$", declaration)
-    plain = declaration if name is None or declaration.split() == [name.group(1)] else declaration[: name.start()]
+    plain = (
+        declaration
+        if name is None or declaration.split() == [name.group(1)]
+        else declaration[: name.start()]
+    )
     return "".join(plain.split()) + ("*" if name and name.group(2) else "")
 
 
@@ -34,14 +38,20 @@ def is_kind(found, type):
         return found is NUMBERS[type]
     if type.startswith("karst_") and "*" not in type:  # enumerations, and pointers to functions
         return found is ctypes.c_int or issubclass(found, ctypes._CFuncPtr)
-    return found in (ctypes.c_char_p, ctypes.c_void_p) or issubclass(found, (ctypes._Pointer, ctypes._CFuncPtr))
+    return found in (ctypes.c_char_p, ctypes.c_void_p) or issubclass(
+        found, (ctypes._Pointer, ctypes._CFuncPtr)
+    )
 
 
 def functions():
     declared = {}
-    for returned, name, arguments in re.findall(r"KARST_EXPORT\s+([\w\s*]+?)\bkarst_(\w+)\(([^;]*)\);", HEADER):
+    for returned, name, arguments in re.findall(
+        r"KARST_EXPORT\s+([\w\s*]+?)\bkarst_(\w+)\(([^;]*)\);", HEADER
+    ):
         arguments = re.sub(r"\w+\s*\(\*(\w+)\)\([^()]*\)", r"karst_function \1", arguments)
-        declared[name] = words(returned + " x"), [words(a) for a in arguments.split(",") if a.strip() != "void"]
+        declared[name] = words(returned + " x"), [
+            words(a) for a in arguments.split(",") if a.strip() != "void"
+        ]
     ok(len(declared) > 100, "karst.h declares functions")
     used = vars(library.karst)
     same(sorted(set(used) - set(declared)), [], "pykarst uses functions of karst.h only")
@@ -66,22 +76,43 @@ def structs():
     ):
         body = re.search(rf"typedef struct {name} {{(.*?)}} {name};", HEADER, re.S).group(1)
         body = re.sub(r"(\w+)\s*\(\*(\w+)\)\([^()]*\)", r"karst_function \2", body)
-        fields = [re.search(r"(\w+)\s*(\[.*\])?$", line.strip()) for line in body.split(";") if line.strip()]
-        same([field[0] for field in structure._fields_], [f.group(1) for f in fields], f"the fields of {name}")
+        fields = [
+            re.search(r"(\w+)\s*(\[.*\])?$", line.strip())
+            for line in body.split(";")
+            if line.strip()
+        ]
+        same(
+            [field[0] for field in structure._fields_],
+            [f.group(1) for f in fields],
+            f"the fields of {name}",
+        )
         types = [words(line.strip()) for line in body.split(";") if line.strip()]
         pairs = zip(structure._fields_, types)
-        wrong = [field for (field, kind), type in pairs
-                 if not is_kind(kind, type) and not issubclass(kind, ctypes.Array)]
+        wrong = [
+            field
+            for (field, kind), type in pairs
+            if not is_kind(kind, type) and not issubclass(kind, ctypes.Array)
+        ]
         same(wrong, [], "and their types")
 
 
 def enumerations():
     def values(name, prefix):
         body = re.search(rf"typedef enum {name} {{(.*?)}}", HEADER, re.S).group(1)
-        return {key: int(value) for key, value in re.findall(rf"KARST_{prefix}(\w+) = (-?\d+)", body)}
+        return {
+            key: int(value) for key, value in re.findall(rf"KARST_{prefix}(\w+) = (-?\d+)", body)
+        }
 
-    same({r.name: int(r) for r in result.Reason}, values("karst_reason", ""), "Reason is karst_reason")
-    same({d.name: int(d) for d in result.Decision}, values("karst_decision", ""), "Decision is karst_decision")
+    same(
+        {r.name: int(r) for r in result.Reason},
+        values("karst_reason", ""),
+        "Reason is karst_reason",
+    )
+    same(
+        {d.name: int(d) for d in result.Decision},
+        values("karst_decision", ""),
+        "Decision is karst_decision",
+    )
     statuses = values("karst_status", "ERROR_").values()
     same(sorted(set(errors.BY_STATUS) - set(statuses)), [], "exceptions belong to a karst_status")
 

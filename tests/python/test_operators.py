@@ -1,4 +1,4 @@
-"""Python functions and LinearOperators serve as the operator and as the preconditioner, and ours serves SciPy."""
+"""Functions and LinearOperators serve as operator and preconditioner, and ours serves SciPy."""
 
 from tap import distance, done_testing, group, np, ok, raises, random_numbers, random_system, same
 from scipy.sparse.linalg import LinearOperator, aslinearoperator, bicgstab, gmres, spilu
@@ -29,8 +29,11 @@ def operators():
     ):
         x, info = pykarst.solve(operator, b, rtol=1e-5)
         ok(distance(x, exact) < 1e-3, f"{name} as A")
-    for operator, name in ((lambda x: 2 * (A @ x), "a function"), (aslinearoperator(2 * A), "a LinearOperator"),
-                           (2 * A, "a matrix")):
+    for operator, name in (
+        (lambda x: 2 * (A @ x), "a function"),
+        (aslinearoperator(2 * A), "a LinearOperator"),
+        (2 * A, "a matrix"),
+    ):
         x, info = pykarst.solve(A, b, rtol=1e-10, operator=operator)
         ok(distance(2 * x, exact) < NEAR, f"{name} beside A, for the preconditioner")
     x, info = pykarst.solve(A, b, rtol=1e-10, operator=Product(), precond="jacobi")
@@ -48,7 +51,11 @@ def preconditioners():
             x, info = pykarst.solve(A, b, rtol=1e-10, M=M)
             ok(distance(x, exact) < NEAR, f"M: {name}")
         library = pykarst.solve(A, b, rtol=1e-10)[1]
-        same(info.iterations, library.iterations, "M of the default method takes the iterations of that")
+        same(
+            info.iterations,
+            library.iterations,
+            "M of the default method takes the iterations of that",
+        )
         x, info = pykarst.solve(aslinearoperator(A), b, rtol=1e-10, M=ours)
         ok(distance(x, exact) < NEAR, "A and M are operators")
         seen = []
@@ -62,12 +69,31 @@ def in_scipy():
     with pykarst.Preconditioner(A, level=1) as M:
         for method in (gmres, bicgstab):
             count = []
-            x, info = method(A, b, M=M, atol=0, callback=count.append, **({"callback_type": "pr_norm"} if method is gmres else {}))
-            ok(info == 0 and distance(x, exact) < 1e-3, f"scipy's {method.__name__} with a Preconditioner")
+            x, info = method(
+                A,
+                b,
+                M=M,
+                atol=0,
+                callback=count.append,
+                **({"callback_type": "pr_norm"} if method is gmres else {}),
+            )
+            ok(
+                info == 0 and distance(x, exact) < 1e-3,
+                f"scipy's {method.__name__} with a Preconditioner",
+            )
             plain = []
-            method(A, b, atol=0, callback=plain.append, **({"callback_type": "pr_norm"} if method is gmres else {}))
+            method(
+                A,
+                b,
+                atol=0,
+                callback=plain.append,
+                **({"callback_type": "pr_norm"} if method is gmres else {}),
+            )
             ok(len(count) < len(plain), f"takes fewer iterations of {method.__name__}")
-        ok(np.array_equal(M @ b, M.apply(b)) and np.array_equal(M(b), M.matvec(b)), "@, apply, () and matvec are one")
+        ok(
+            np.array_equal(M @ b, M.apply(b)) and np.array_equal(M(b), M.matvec(b)),
+            "@, apply, () and matvec are one",
+        )
         ok(np.array_equal((M @ np.stack([b, b], axis=1))[:, 1], M @ b), "@ of columns")
         same((M.shape, M.dtype), ((N, N), np.float64), "it has a shape and a type")
 
@@ -88,8 +114,14 @@ def exceptions():
         "callback": lambda: pykarst.solve(A, b, callback=fails),
     }
     for name, call in calls.items():
-        same(raises(Own, "from below", call, f"an exception of {name} comes back"), own, "it is the same")
-    raises(KeyboardInterrupt, "", lambda: pykarst.solve(A, b, M=interrupt), "so does KeyboardInterrupt")
+        same(
+            raises(Own, "from below", call, f"an exception of {name} comes back"),
+            own,
+            "it is the same",
+        )
+    raises(
+        KeyboardInterrupt, "", lambda: pykarst.solve(A, b, M=interrupt), "so does KeyboardInterrupt"
+    )
     with pykarst.Solver(A, rtol=1e-10, operator=lambda x: A @ x if good else fails()) as solver:
         good = False
         raises(Own, "from below", lambda: solver.solve(b), "an operator that fails once")

@@ -11,7 +11,19 @@ import threading
 import time
 import weakref
 
-from tap import distance, done_testing, group, note, np, ok, raises, random_numbers, random_system, same, sp
+from tap import (
+    distance,
+    done_testing,
+    group,
+    note,
+    np,
+    ok,
+    raises,
+    random_numbers,
+    random_system,
+    same,
+    sp,
+)
 import pykarst
 
 random = random_numbers()
@@ -44,12 +56,17 @@ def signals():
         raises(KeyboardInterrupt, "", lambda: solver.solve(ones), "SIGINT ends a solve")
         same(solver.result.reason.name, "STOPPED", "at an iteration")
         ok(solver.result.iterations > 0, "after others")
-        ok(signal.getsignal(signal.SIGINT) is signal.default_int_handler, "the handler is that from before")
+        ok(
+            signal.getsignal(signal.SIGINT) is signal.default_int_handler,
+            "the handler is that from before",
+        )
         x = solver.solve(ones, max_iterations=5, check=False)
         ok(np.isfinite(x).all() and solver.result == 5, "the solver serves again")
         before = signal.signal(signal.SIGALRM, alarm)
         later(signal.SIGALRM)
-        raises(Alarm, "14", lambda: solver.solve(ones), "so does a handler that raises an exception")
+        raises(
+            Alarm, "14", lambda: solver.solve(ones), "so does a handler that raises an exception"
+        )
         seen = []
         signal.signal(signal.SIGALRM, lambda number, frame: seen.append(number))
         later(signal.SIGALRM)
@@ -57,11 +74,27 @@ def signals():
         same(seen, [signal.SIGALRM], "another handler runs during a solve")
         signal.signal(signal.SIGALRM, before)
         send = lambda *_: signal.raise_signal(signal.SIGINT) or time.sleep(PATIENCE)
-        raises(KeyboardInterrupt, "", lambda: solver.solve(ones, callback=send), "SIGINT ends a callback")
+        raises(
+            KeyboardInterrupt,
+            "",
+            lambda: solver.solve(ones, callback=send),
+            "SIGINT ends a callback",
+        )
         inner = lambda *_: (later(signal.SIGINT), pykarst.solve(LONG, ones, **ENDLESS))
-        raises(KeyboardInterrupt, "", lambda: solver.solve(ones, callback=inner), "and a solve in a callback")
-    with pykarst.Solver(LONG, M=lambda r: 0.3 * r, history=False, solver="richardson", max_iterations=10**9,
-                        rtol=1e-14) as solver:
+        raises(
+            KeyboardInterrupt,
+            "",
+            lambda: solver.solve(ones, callback=inner),
+            "and a solve in a callback",
+        )
+    with pykarst.Solver(
+        LONG,
+        M=lambda r: 0.3 * r,
+        history=False,
+        solver="richardson",
+        max_iterations=10**9,
+        rtol=1e-14,
+    ) as solver:
         later(signal.SIGINT)
         raises(KeyboardInterrupt, "", lambda: solver.solve(ones), "and one that calls M only")
 
@@ -97,13 +130,17 @@ def threads():
                 time.sleep(0.001)
 
         interval = sys.getswitchinterval()
-        sys.setswitchinterval(PATIENCE)  # no thread gives the lock up but in a call that releases it
+        sys.setswitchinterval(
+            PATIENCE
+        )  # no thread gives the lock up but in a call that releases it
         run(one, other)
         sys.setswitchinterval(interval)
         ok(count, "another thread runs while a solve without callbacks does")
     with pykarst.Solver(A, rtol=1e-10) as shared:
         found = []
-        run(*[lambda k=k: found.extend((k, shared.solve(k * b)) for _ in range(20)) for k in (1, 2)])
+        run(
+            *[lambda k=k: found.extend((k, shared.solve(k * b)) for _ in range(20)) for k in (1, 2)]
+        )
         ok(all(distance(x, k * exact) < 1e-8 for k, x in found), "a solver serves two threads")
         same(len(found), 40, "all of their systems")
 
@@ -123,8 +160,18 @@ def reentrance():
     with pykarst.Solver(A) as solver, pykarst.Solver(A) as second:
         found = []
         own = "a function that a solver calls cannot use this solver"
-        for use in (lambda: solver.solve(b), lambda: solver.update(A), solver.close, lambda: solver.report):
-            raises(RuntimeError, own, lambda: solver.solve(b, callback=lambda *_: use()), "a callback may not use its solver")
+        for use in (
+            lambda: solver.solve(b),
+            lambda: solver.update(A),
+            solver.close,
+            lambda: solver.report,
+        ):
+            raises(
+                RuntimeError,
+                own,
+                lambda: solver.solve(b, callback=lambda *_: use()),
+                "a callback may not use its solver",
+            )
         solver.solve(b, callback=lambda *_: found.append(second.solve(b)))
         ok(solver.result.converged and found, "but another one")
 
@@ -135,7 +182,11 @@ def forks():
         child = os.fork()
         if child == 0:
             code = 1
-            for call in (lambda: solver.solve(b), lambda: solver.update(A), lambda: preconditioner @ b):
+            for call in (
+                lambda: solver.solve(b),
+                lambda: solver.update(A),
+                lambda: preconditioner @ b,
+            ):
                 try:
                     call()
                     code = 0
@@ -152,15 +203,33 @@ def copies():
     with pykarst.Solver(A) as solver, pykarst.Preconditioner(A) as preconditioner:
         for made in (solver, preconditioner):
             for act in (pickle.dumps, copy.copy, copy.deepcopy):
-                raises(TypeError, "cannot be pickled or copied", lambda: act(made), f"{act.__name__} refuses")
+                raises(
+                    TypeError,
+                    "cannot be pickled or copied",
+                    lambda: act(made),
+                    f"{act.__name__} refuses",
+                )
         solver.solve(b)
         again = pickle.loads(pickle.dumps(solver.result))
         same((again, vars(again)), (solver.result, vars(solver.result)), "a result can be pickled")
         report = pickle.loads(pickle.dumps(solver.report))
-        same((dict(report), report.units), (dict(solver.report), solver.report.units), "so can a report")
-        failed = raises(pykarst.NotConverged, "", lambda: solver.solve(b, max_iterations=1, rtol=1e-14), "a failure")
+        same(
+            (dict(report), report.units),
+            (dict(solver.report), solver.report.units),
+            "so can a report",
+        )
+        failed = raises(
+            pykarst.NotConverged,
+            "",
+            lambda: solver.solve(b, max_iterations=1, rtol=1e-14),
+            "a failure",
+        )
         again = pickle.loads(pickle.dumps(failed))
-        same((str(again), again.result, list(again.x)), (str(failed), 1, list(failed.x)), "comes out of another process")
+        same(
+            (str(again), again.result, list(again.x)),
+            (str(failed), 1, list(failed.x)),
+            "comes out of another process",
+        )
 
 
 def closing():
@@ -168,11 +237,27 @@ def closing():
     solver.close()
     solver.close()
     ok("closed" in repr(solver), "a solver can be closed twice, and says that it is closed")
-    for use in (lambda: solver.solve(b), solver.update, solver.keep, lambda: solver.report, solver.__enter__):
-        raises(ValueError, "this solver or preconditioner is closed", use, "and cannot be used afterwards")
+    for use in (
+        lambda: solver.solve(b),
+        solver.update,
+        solver.keep,
+        lambda: solver.report,
+        solver.__enter__,
+    ):
+        raises(
+            ValueError,
+            "this solver or preconditioner is closed",
+            use,
+            "and cannot be used afterwards",
+        )
     with pykarst.Preconditioner(A) as preconditioner:
         pass
-    raises(ValueError, "closed", lambda: preconditioner @ b, "nor a preconditioner after its with statement")
+    raises(
+        ValueError,
+        "closed",
+        lambda: preconditioner @ b,
+        "nor a preconditioner after its with statement",
+    )
 
 
 def memory():
@@ -183,7 +268,11 @@ def memory():
     gc.collect()
     ok(gone() is None, "a solver in a cycle is collected")
     gc.disable()
-    for make in (lambda: pykarst.Solver(A, M=lambda r: r), lambda: pykarst.Solver(A, operator=A), lambda: pykarst.Preconditioner(A)):
+    for make in (
+        lambda: pykarst.Solver(A, M=lambda r: r),
+        lambda: pykarst.Solver(A, operator=A),
+        lambda: pykarst.Preconditioner(A),
+    ):
         made = make()
         gone = weakref.ref(made._context)
         del made

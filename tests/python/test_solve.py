@@ -51,7 +51,10 @@ def columns():
     with pykarst.Solver(A, rtol=1e-10) as solver:
         both = solver.solve(np.stack([b, b], axis=1), np.stack([exact, 0 * b], axis=1))
         same([result.iterations == 0 for result in solver.results], [True, False], "x0 has columns")
-        ok(distance(both[:, 0], exact) < NEAR and distance(both[:, 1], exact) < NEAR, "both are solved")
+        ok(
+            distance(both[:, 0], exact) < NEAR and distance(both[:, 1], exact) < NEAR,
+            "both are solved",
+        )
         same(solver.result, solver.results[1], "the result is that of the slowest column")
         ok(np.array_equal(both[:, 1], solver.solve(b)), "a column has the bits of a vector")
 
@@ -71,7 +74,11 @@ def stops():
     seen = []
     with pykarst.Solver(A, rtol=1e-10) as solver:
         solver.solve(b, callback=lambda iteration, residual: seen.append((iteration, residual)))
-        same([residual for _, residual in seen], list(solver.history), "the callback sees the history")
+        same(
+            [residual for _, residual in seen],
+            list(solver.history),
+            "the callback sees the history",
+        )
         same([k for k, _ in seen], list(range(solver.result.iterations + 1)), "and each iteration")
         solver.solve(b, callback=lambda k, _: pykarst.Decision.ACCEPT if k == 1 else None)
         same(solver.result.reason.name, "CONVERGED_MONITOR", "ACCEPT ends a solve with a solution")

@@ -1,4 +1,4 @@
-"""Every public name has a docstring whose examples run, and programs that use it pass mypy --strict."""
+"""Public names have docstrings whose examples run, and their users pass mypy --strict."""
 
 import doctest
 import importlib
@@ -53,9 +53,13 @@ def docstrings():
         if not public.__doc__:
             lacking.append(name)
         if inspect.isclass(public) and public.__module__.startswith("pykarst"):
-            lacking += [f"{name}.{part}" for part, value in vars(public).items()
-                        if part[0] != "_" and (callable(value) or isinstance(value, property))
-                        and not inspect.getdoc(value)]
+            lacking += [
+                f"{name}.{part}"
+                for part, value in vars(public).items()
+                if part[0] != "_"
+                and (callable(value) or isinstance(value, property))
+                and not inspect.getdoc(value)
+            ]
     same(lacking, [], "every module and public name has a docstring")
 
 
@@ -81,8 +85,18 @@ def types():
         with open(program, "w", encoding="utf-8") as file:
             file.write(PROGRAM)
         package = os.path.dirname(pykarst.__file__)
-        command = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "--cache-dir", folder]
-        run = subprocess.run([*command, program, package], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        command = [
+            sys.executable,
+            "-m",
+            "mypy",
+            "--strict",
+            "--ignore-missing-imports",
+            "--cache-dir",
+            folder,
+        ]
+        run = subprocess.run(
+            [*command, program, package], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
         if not ok(run.returncode == 0, name):
             note(run.stdout.decode())
 

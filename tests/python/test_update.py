@@ -1,6 +1,17 @@
-"""New values on the pattern of a solver: as a matrix, as values, or in place; another pattern is refused."""
+"""New values on the pattern of a solver: as a matrix, as values, or in place."""
 
-from tap import distance, done_testing, group, np, ok, raises, random_numbers, random_system, same, sp
+from tap import (
+    distance,
+    done_testing,
+    group,
+    np,
+    ok,
+    raises,
+    random_numbers,
+    random_system,
+    same,
+    sp,
+)
 import pykarst
 
 random = random_numbers()
@@ -68,9 +79,18 @@ def refused():
     for kept in (A.copy(), A.tobsr((2, 2)), A.tocsc()):
         with pykarst.Solver(kept, rtol=1e-10) as solver:
             pattern = "A has another pattern or form than the matrix of the set-up"
-            for M, name in ((other, "other columns"), (fewer, "fewer entries"), (A.tobsr((3, 3)), "blocks")):
+            for M, name in (
+                (other, "other columns"),
+                (fewer, "fewer entries"),
+                (A.tobsr((3, 3)), "blocks"),
+            ):
                 raises(ValueError, pattern, lambda M=M: solver.update(M), f"{kept.format}: {name}")
-            raises(ValueError, "values has the shape (5,)", lambda: solver.update(A.data[:5]), "few values")
+            raises(
+                ValueError,
+                "values has the shape (5,)",
+                lambda: solver.update(A.data[:5]),
+                "few values",
+            )
             complex = kept * 1j
             raises(TypeError, "complex", lambda: solver.update(complex), "complex values")
             is_solved(solver, 1, f"{kept.format}: the solver still has the old values")
@@ -81,7 +101,9 @@ def failing():
     with pykarst.Solver(M, rtol=1e-10) as solver:
         M.data[M.indptr[7] : M.indptr[8]] = 0
         solver.update()
-        failed = raises(pykarst.NotConverged, "7", lambda: solver.solve(b), "a zero row is found by solve")
+        failed = raises(
+            pykarst.NotConverged, "7", lambda: solver.solve(b), "a zero row is found by solve"
+        )
         same(failed.result.block_row, 7, "with its number")
         solver.update(A)
         is_solved(solver, 1, "sound values repair the solver")
@@ -93,7 +115,12 @@ def failing():
         preconditioner.update(A)
         ok(np.array_equal(2 * z, preconditioner @ b), "an updated one does not")
         singular = "the factorization failed: singular block: block row 7"
-        raises(pykarst.KarstError, singular, lambda: preconditioner.update(M), "a zero row is found by update")
+        raises(
+            pykarst.KarstError,
+            singular,
+            lambda: preconditioner.update(M),
+            "a zero row is found by update",
+        )
 
 
 for checks in (matrices_and_values, in_place, refused, failing):
