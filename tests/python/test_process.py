@@ -1,6 +1,7 @@
 """A solver in a process: Ctrl-C, threads, fork, pickling, the end of its memory."""
 
 import copy
+import faulthandler
 import gc
 import os
 import pickle
@@ -51,6 +52,8 @@ def later(number):
 
 def signals():
     ones = np.ones(20000)
+    # A program in the background of a shell ignores SIGINT.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with pykarst.Solver(LONG, **ENDLESS) as solver:
         later(signal.SIGINT)
         raises(KeyboardInterrupt, "", lambda: solver.solve(ones), "SIGINT ends a solve")
@@ -294,6 +297,7 @@ def memory():
     same(len(os.listdir("/proc/self/fd")) if files else 0, len(files), "nor open files")
 
 
+faulthandler.dump_traceback_later(3 * PATIENCE, exit=True)
 for checks in (signals, threads, reentrance, forks, copies, closing, memory):
     group(checks)
 done_testing()
