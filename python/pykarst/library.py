@@ -214,7 +214,12 @@ _OTHER = {
 
 def _declared(name: str, result: Any, arguments: Any) -> Any:
     suffix = "_int64" if WIDE and name in ("context_create", "matrix_create") else ""
-    function = getattr(_library, "karst_" + name + suffix)
+    try:
+        function = getattr(_library, "karst_" + name + suffix)
+    except AttributeError:
+        raise ImportError(
+            f"{path} is not a libkarst of this pykarst: it lacks karst_{name}"
+        ) from None
     function.restype, function.argtypes = result, arguments
     return function
 

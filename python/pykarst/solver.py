@@ -150,7 +150,7 @@ class Solver(Owner):
             The start, of the shape of b; None: zeros.
         callback : function, optional
             Called as callback(iteration, residual) with the norm that the iteration uses. It
-            may return ``Decision.STOP`` or ``Decision.ACCEPT``. An exception ends the solve.
+            returns None, ``Decision.STOP`` or ``Decision.ACCEPT``. An exception ends the solve.
         check : bool, optional
             Whether a solve that fails raises NotConverged; else ``result`` tells.
         rtol, atol : float, optional

@@ -4,7 +4,7 @@ import ctypes
 import os
 import re
 
-from tap import done_testing, group, note, ok, same
+from tap import done_testing, group, note, ok, raises, same
 from pykarst import errors, library, result
 
 with open(os.path.join(os.environ["srcdir"], "include", "karst.h.in"), encoding="utf-8") as file:
@@ -117,6 +117,12 @@ def enumerations():
     same(sorted(set(errors.BY_STATUS) - set(statuses)), [], "exceptions belong to a karst_status")
 
 
-for checks in (functions, structs, enumerations):
+def absent():
+    raises(ImportError, "KARST_LIBRARY", lambda: library._open("none.so"), "no library")
+    call = lambda: library._declared("nonsense", None, ())
+    raises(ImportError, "it lacks karst_nonsense", call, "another library")
+
+
+for checks in (functions, structs, enumerations, absent):
     group(checks)
 done_testing()
