@@ -181,7 +181,7 @@ class Solver(Owner):
                     raise ValueError(f"x0 has the shape {tuple(x0.shape)}, and b has {b.shape}")
             self._history, self.results = [], []
             self._watched(kind, b, x, x0, callback)
-        result = self.result
+            result = self.result  # before another thread solves
         if check and result != 0:
             raise NotConverged(result.explanation, x, result)
         return x
