@@ -61,14 +61,19 @@ class Calls:
         if self.exception is None:
             self.exception = exception
 
+    def take(self) -> BaseException | None:
+        """The exception that is kept, which is the caller's to raise then."""
+        exception, self.exception = self.exception, None
+        return exception
+
     def reraise(self) -> None:
         """Raises what a call back has raised."""
-        if self.exception is not None:
-            exception, self.exception = self.exception, None
-            try:
+        exception = self.take()
+        try:
+            if exception is not None:
                 raise exception
-            finally:
-                del exception  # else it holds this frame, which holds it
+        finally:
+            del exception  # else it holds this frame, which holds it
 
     def _run(self, function: Function, name: str, x: int, y: int) -> int:
         try:

@@ -87,14 +87,18 @@ class _Use:
             context.use()
             if self.busy:
                 raise RuntimeError("a function that a solver calls cannot use this solver")
+            self.kept = signals.keep(self.calls)
         except BaseException:
             context.lock.release()
             raise
         self.busy = True
-        self.kept = signals.keep(self.calls)
 
     def __exit__(self, *raised: Any) -> None:
-        signals.restore(self.kept)
-        self.busy = False
-        self.context.lock.release()
-        self.calls.reraise()
+        try:
+            signals.restore(self.kept)
+            exception = self.calls.take()  # before another thread has one
+        finally:
+            self.busy = False
+            self.context.lock.release()
+        if exception is not None:
+            raise exception

@@ -43,14 +43,18 @@ def keep(calls: Calls) -> Kept:
     kept: Kept = []
     if threading.current_thread() is not threading.main_thread():
         return kept
-    for number in _NUMBERS:
-        before = _signal.getsignal(number)
-        if callable(before):
-            # In a call within a call the inner one ends first.
-            caller = before.handler if isinstance(before, Handler) else before
-            ours = Handler(caller, calls)
-            _signal.signal(number, ours)
-            kept.append((number, before, ours))
+    try:
+        for number in _NUMBERS:
+            before = _signal.getsignal(number)
+            if callable(before):
+                # In a call within a call the inner one ends first.
+                caller = before.handler if isinstance(before, Handler) else before
+                ours = Handler(caller, calls)
+                kept.append((number, before, ours))
+                _signal.signal(number, ours)
+    except BaseException:  # of a handler
+        restore(kept)
+        raise
     return kept
 
 
