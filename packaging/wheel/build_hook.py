@@ -34,7 +34,7 @@ def make_stage(top):
         if not (top / "configure").exists():
             run(top, "./bootstrap", "--no-install")
         run(build, top / "configure", "--quiet", *shlex.split(os.environ.get("KARST_CONFIGURE", "")))
-    jobs = [] if "MAKEFLAGS" in os.environ else [f"-j{os.cpu_count()}"]
+    jobs = [] if "MAKEFLAGS" in os.environ else [f"-j{len(os.sched_getaffinity(0))}"]
     run(build, "make", *jobs, "-f", top / "packaging/wheel/wheel.mk", "stage")
     return build / "build-wheel/stage"
 
