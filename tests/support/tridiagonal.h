@@ -61,8 +61,9 @@ static inline struct tridiagonal tridiagonal_random(karst_tridiagonal_shape shap
   for (int64_t row = 0; row < tridiagonal_rows(&t); row++) {
     const int shift = (int)tap_random_index(m);
     for (int r = 0; r < m; r++) t.diagonal[row * mm + (r + shift) % m * m + r] = tridiagonal_round(&t, 2.385 * m);
-    for (int i = 0; i < mm && row % shape.rows == 0; i++) t.lower[row * mm + i] = NAN;
-    for (int i = 0; i < mm && row % shape.rows == shape.rows - 1; i++) t.upper[row * mm + i] = NAN;
+    const int64_t position = row % shape.rows;
+    for (int i = 0; i < mm && position == 0; i++) t.lower[row * mm + i] = NAN;
+    for (int i = 0; i < mm && position == shape.rows - 1; i++) t.upper[row * mm + i] = NAN;
   }
   return t;
 }
@@ -79,17 +80,18 @@ static inline void tridiagonal_free(struct tridiagonal *t)
  * The caller frees it. */
 static inline void *tridiagonal_pack(const struct tridiagonal *t, const double *values, int entries, int copies)
 {
-  const int64_t rows = tridiagonal_rows(t), count = rows * entries;
-  void *packed = tap_memory(count * copies, sizeof(double));
-  for (int64_t i = 0; i < count * copies; i++) {
-    const int64_t row = i % count / entries, e = i % entries;
-    const int64_t at =
-        i / count * count + (t->shape.layout == KARST_TRIDIAGONAL_AOS ? row * entries + e : e * rows + row);
-    if (t->shape.single)
-      ((float *)packed)[at] = (float)values[i];
-    else
-      ((double *)packed)[at] = values[i];
-  }
+  const bool structures = t->shape.layout == KARST_TRIDIAGONAL_AOS;
+  const int64_t rows = tridiagonal_rows(t);
+  void *packed = tap_memory(rows * entries * copies, sizeof(double));
+  for (int copy = 0; copy < copies; copy++)
+    for (int64_t row = 0; row < rows; row++)
+      for (int e = 0; e < entries; e++, values++) {
+        const int64_t at = copy * rows * entries + (structures ? row * entries + e : e * rows + row);
+        if (t->shape.single)
+          ((float *)packed)[at] = (float)*values;
+        else
+          ((double *)packed)[at] = *values;
+      }
   return packed;
 }
 
