@@ -158,17 +158,15 @@ static void check_bits(karst_context *one, const struct pattern *pattern, int b,
     struct tile_system s = tile_system_make(one, &settings, A);
     double *expected = tile_apply(&s, r);
     tile_system_free(&s);
-    for (int threads = 2; threads <= 3; threads++) {
-      karst_context *context = tap_context();
-      tap_need(context, tap_set_threads(context, threads), "threads");
-      karst_matrix *copy = matrix_copied(context, A);
-      const bool right = has_bits(context, &settings, copy, r, expected);
-      if (!right)
-        tap_note("%s, %d threads, %s of %d: other bits", what, threads, settings.ordering, settings.tile_size);
-      same = same && right;
-      karst_matrix_destroy(copy);
-      karst_context_destroy(context);
-    }
+    const int threads = 2 + (t + kind + b) % 2; /* each tile size has either number with half of the methods */
+    karst_context *context = tap_context();
+    tap_need(context, tap_set_threads(context, threads), "threads");
+    karst_matrix *copy = matrix_copied(context, A);
+    const bool right = has_bits(context, &settings, copy, r, expected);
+    if (!right) tap_note("%s, %d threads, %s of %d: other bits", what, threads, settings.ordering, settings.tile_size);
+    same = same && right;
+    karst_matrix_destroy(copy);
+    karst_context_destroy(context);
     free(expected);
   }
   tap_ok(same, "%s, b = %d, %s, level %d: the bits of one thread with two and three", what, b,
