@@ -125,7 +125,7 @@ static void aged(karst_context *context)
   static const char *const rebuild[] = {"30", "0"};
   for (int i = 0; i < 2; i++) {
     const struct lengthened l = lengthen(
-        context, "blackoil:60x60x10,dt=0.01", "blackoil:60x60x10,dt=1",
+        context, "blackoil:30x30x10,dt=0.01", "blackoil:30x30x10,dt=1",
         PAIRS("precond", "cpr", "solver", "fgmres", "restart", "60", "rtol", "1e-8", "first.amg-rebuild", rebuild[i]),
         true);
     tap_ok(l.first > 0 && l.aged > l.fresh && l.rebuilds[0] == 0,
