@@ -7,13 +7,11 @@ import logging
 import operator
 import os
 import threading
-import warnings
 import weakref
 from typing import Any, Callable
 
 import numpy as np
 
-from .errors import KarstWarning
 from .library import Message, check, karst, text
 
 log = logging.getLogger("pykarst")
@@ -97,29 +95,6 @@ class Context:
     def __del__(self) -> None:
         self.close()
 
-    # ---- options ----
-
-    def options(self, chosen: dict[str, Any]) -> int:
-        """Makes a set of options. A name such as first__level stands for first.level."""
-        options = self.make("options_create", self.address)
-        for name, value in chosen.items():
-            if value is not None:
-                self.check(karst.options_set(options, _name(name), _value(value)))
-        for name, value in chosen.items():
-            if value is not None and not karst.options_used(options, _name(name)):
-                warnings.warn(
-                    f"{name}={value!r} has no effect: the chosen methods do not read it",
-                    KarstWarning,
-                    stacklevel=4,
-                )
-        return options
-
-    def option(self, options: int, name: str) -> str:
-        """The value of an option, or its default."""
-        value = ctypes.c_char_p()
-        self.check(karst.options_get(options, name.encode(), value))
-        return text(value.value)
-
 
 def whole(value: Any, name: str) -> int:
     """Any whole number as an int of C."""
@@ -173,17 +148,3 @@ def bytes_of(name: Any, what: str) -> bytes:
     if "\0" in name:
         raise ValueError(f"{what}={name!r} has a byte 0")
     return os.fsencode(name)
-
-
-def _name(name: str) -> bytes:
-    return bytes_of(name.replace("__", "."), "option")
-
-
-def _value(value: Any) -> bytes:
-    if isinstance(value, (bool, np.bool_)):
-        return b"yes" if value else b"no"
-    if isinstance(value, float):
-        return repr(float(value)).encode()
-    if isinstance(value, (tuple, list)):  # the sizes of a grid
-        return "x".join(map(str, value)).encode()
-    return bytes_of(os.fspath(value) if isinstance(value, os.PathLike) else str(value), "value")

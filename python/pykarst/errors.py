@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import Any
 
 __all__ = [
@@ -68,3 +70,12 @@ BY_STATUS: dict[int, type[Exception]] = {
     -9: DeviceError,
     -10: MatrixError,
 }
+
+
+def warn(sentence: str, category: type[Warning]) -> None:
+    """Warns of the line that calls this package."""
+    package = __name__.partition(".")[0]
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(sentence, category, stacklevel=level)

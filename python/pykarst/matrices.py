@@ -8,7 +8,6 @@ needed for sorted rows without duplicates: those of CSR are used where they are.
 from __future__ import annotations
 
 import ctypes
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ import scipy.sparse as sp
 
 from .arrays import NUMPY, Numpy, kind_of, real
 from .context import whole
-from .errors import MatrixError
+from .errors import MatrixError, warn
 from .library import INDEX, karst
 
 
@@ -52,10 +51,9 @@ def _length(array: Any) -> int:
 
 
 def _note(what: str) -> None:
-    warnings.warn(
+    warn(
         f"A is converted from {what} to CSR: pass a CSR or BSR array to save this",
         sp.SparseEfficiencyWarning,
-        stacklevel=5,
     )
 
 
@@ -69,6 +67,11 @@ def source(A: Any) -> Source:
             _note(getattr(A, "format", type(A).__name__).upper())
             A = A.tocsr()
         else:
+            if A is None or isinstance(A, (str, bytes)):
+                raise TypeError(
+                    f"A is of the type {type(A).__name__}, and has to be a sparse matrix: "
+                    "pykarst.read and pykarst.gallery make one of a name"
+                )
             if callable(A):
                 raise TypeError("A is a function, without a shape: pass a LinearOperator")
             dense = NUMPY.array(A)

@@ -11,6 +11,7 @@ from .arrays import NUMPY, kind_of
 from .errors import KarstError
 from .library import c_index, karst, text
 from .matrix import Matrix
+from .options import make_options
 from .owner import Owner
 
 
@@ -54,7 +55,7 @@ class Preconditioner(Owner, LinearOperator):  # type: ignore[misc]
         LinearOperator.__init__(self, np.dtype(np.float64), (matrix.rows, matrix.rows))
         matrix.set_grid(grid)
         context = matrix.context
-        chosen = context.options({"precond": precond, **options})
+        chosen = make_options(context, {"precond": precond, **options}, solves=False)
         with self.used():
             address = context.address
             self._handle = context.make("precond_create", address, chosen, matrix.handle)
@@ -107,6 +108,9 @@ class Preconditioner(Owner, LinearOperator):  # type: ignore[misc]
 
     def _matvec(self, x: Any) -> Any:
         return self.apply(np.asarray(x).reshape(-1))
+
+    def _rmatvec(self, x: Any) -> Any:
+        raise NotImplementedError("Karst applies no transposed preconditioner: take another method")
 
     def __repr__(self) -> str:
         if self._context.address is None:

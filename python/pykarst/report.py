@@ -10,6 +10,7 @@ import numpy as np
 
 from . import plot
 from .library import Info, Value, karst, text
+from .options import option
 
 if TYPE_CHECKING:
     from .solver import Solver
@@ -119,7 +120,7 @@ def _chosen(solver: Solver) -> dict[str, Any]:
         "threads": karst.context_threads(context.address),
     }
     for name in ("solver", "precond", "ordering"):
-        values[name] = context.option(solver._options, name)
+        values[name] = option(context, solver._options, name)
     return values
 
 
@@ -139,7 +140,7 @@ def _curves(solver: Solver, history: Any) -> list[plot.Curve]:
 
 def _target(solver: Solver, result: Any) -> float | None:
     """max(rtol |b|, atol), if the method iterates with the norm of b - A x."""
-    settings = (solver._context.option(solver._options, name) for name in ("norm", "scale", "side"))
+    settings = (option(solver._context, solver._options, name) for name in ("norm", "scale", "side"))
     if tuple(settings) != ("true", "none", "right"):
         return None
     rtol, atol, _ = solver._tolerances

@@ -15,6 +15,7 @@ from .library import Monitor, karst, text
 from .matrices import identity, is_matrix
 from .matrix import Matrix
 from .operators import function_of
+from .options import make_options, option
 from .owner import Owner
 from .plot import Pattern
 from .report import Report
@@ -105,10 +106,10 @@ class Solver(Owner):
             precond = self._calls.register(function_of(M, matrix.rows, "M"))
         matrix.set_grid(grid)
         context = matrix.context
-        self._options = context.options({"precond": precond, **options})
+        self._options = make_options(context, {"precond": precond, **options})
         self._handle = context.make("solver_create", context.address, self._options)
         self._tolerances = self._defaults = tuple(
-            kind(context.option(self._options, name))
+            kind(option(context, self._options, name))
             for kind, name in ((float, "rtol"), (float, "atol"), (int, "max-iterations"))
         )
         self._history: list[float] = []
@@ -337,7 +338,7 @@ class Solver(Owner):
         if self._context.address is None:
             return "<Solver: closed>"
         names = ("solver", "precond", "ordering")
-        chosen = ", ".join(self._context.option(self._options, name) for name in names)
+        chosen = ", ".join(option(self._context, self._options, name) for name in names)
         ended = self.result.explanation if self.results else "not solved yet"
         return f"<Solver of {self._matrix.describe()}: {chosen}; {ended}>"
 

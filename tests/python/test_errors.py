@@ -52,7 +52,9 @@ def vectors():
 
 def options():
     for given, sentence in (
-        ({"levl": 1}, 'option "levl" is unknown'),
+        ({"levl": 1}, "option 'levl' is unknown: did you mean level?"),
+        ({"maxiter": 1}, "did you mean max_iterations?"),
+        ({"treads": 1}, "did you mean threads?"),
         ({"level": "x"}, 'level "x" is not a whole number'),
         ({"level": -1}, "-1"),
         ({"precond": "ilu"}, 'precond "ilu" is unknown'),
@@ -87,6 +89,14 @@ def options():
             "an option without effect is a warning",
         )
         ok("level=2 has no effect" in str(warned[0].message), "which names it")
+        ok(warned[0].filename == __file__, "at the line of the caller")
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        pykarst.Preconditioner(A, rtol=0.1, level=1)
+        ok(
+            ["rtol=0.1" in str(one.message) for one in warned] == [True],
+            "a preconditioner alone does not read rtol",
+        )
         same(warned[0].filename, __file__, "and the line of the caller")
     raises(
         pykarst.OptionError,

@@ -169,13 +169,15 @@ def kinds():
         (np.ma.masked_less(b, -9), "a masked array without masked elements"),
     ):
         solves(A, rhs, f"b, {name},")
-    for M in ("poisson", None, {}, A.toarray().astype(object), [["a"]]):
-        raises(
-            TypeError,
-            "not one of real numbers",
-            lambda: pykarst.solve(M, b),
-            f"A of {type(M).__name__}",
-        )
+    for M, sentence in (
+        ("poisson", "has to be a sparse matrix"),
+        (None, "has to be a sparse matrix"),
+        ({}, "not one of real numbers"),
+        (A.toarray().astype(object), "not one of real numbers"),
+        ([["a"]], "not one of real numbers"),
+    ):
+        raises(TypeError, sentence, lambda: pykarst.solve(M, b), f"A of {type(M).__name__}")
+    raises(TypeError, "pass x0", lambda: pykarst.solve(A, b, b), "x0 in the place of precond")
     raises(
         TypeError, "A is a function", lambda: pykarst.Solver(lambda x: x), "a function has no shape"
     )
