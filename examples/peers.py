@@ -219,6 +219,9 @@ def solve(name, folder):
             return f"{figures['iterations']} iterations, to {figures['residual']:.1e}"
         rtol /= 10
     all_figures = [figures] + [measure(name, folder, rtol) for _ in range(TIMES - 1)]
+    sentence = next((one for one in all_figures if isinstance(one, str)), None)
+    if sentence is not None:
+        return sentence
     return {key: statistics.median(one[key] for one in all_figures) for key in figures}
 
 

@@ -15,6 +15,7 @@ from .errors import (
     KarstWarning,
     MatrixError,
     NotConverged,
+    NotFactored,
     OptionError,
 )
 from .precond import Preconditioner
@@ -31,6 +32,7 @@ __all__ = [
     "KarstWarning",
     "MatrixError",
     "NotConverged",
+    "NotFactored",
     "OptionError",
     "Preconditioner",
     "Reason",

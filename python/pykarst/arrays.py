@@ -62,7 +62,7 @@ class Numpy:
 
     def address(self, array: Any) -> int:
         """Where the first element is."""
-        if array.flags.writeable and array.size > 0:  # in a third of the time
+        if array.flags.writeable and array.size > 0:  # takes a third of the time of the other way
             return ctypes.addressof(ctypes.c_char.from_buffer(array))
         return int(array.__array_interface__["data"][0])
 
@@ -225,7 +225,8 @@ class DeviceArray:
 
     def __getitem__(self, key: Tuple[slice, int]) -> DeviceArray:
         """Column key[1]; the slice takes all rows."""
-        return DeviceArray(self._address + 8 * self.shape[0] * key[1], self.shape[:1], self)
+        size = self.dtype.itemsize * self.shape[0]
+        return DeviceArray(self._address + size * key[1], self.shape[:1], self, self.dtype)
 
 
 class Device(Numpy):

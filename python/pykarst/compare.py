@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -154,7 +155,7 @@ def _run(command: list[str], plan: str) -> None:
             raise
     if process.returncode:
         lines = errors.strip().splitlines() or [f"it ended with status {process.returncode}"]
-        sentence = lines[-1].replace("compare: ", "", 1).replace(f"{plan}: ", "", 1)
+        sentence = re.sub("^(karst-)?compare: ", "", lines[-1]).replace(f"{plan}: ", "", 1)
         raise KarstError(f"karst-compare: {sentence}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from typing import Any
 
@@ -28,14 +27,9 @@ def show_config(mode: str = "stdout") -> dict[str, Any] | None:
         "python": sys.version.split()[0],
     }
     for name in ("numpy", "scipy", "cupy", "torch", "matplotlib"):
-        loaded = sys.modules.get(name) or (_imported(name) if name in ("numpy", "scipy") else None)
-        config[name] = getattr(loaded, "__version__", "not imported")
+        config[name] = getattr(sys.modules.get(name), "__version__", "not imported")
     if mode == "dicts":
         return config
     for name, value in config.items():
         print(f"{name:12}{value}")
     return None
-
-
-def _imported(name: str) -> Any:
-    return importlib.import_module(name)

@@ -18,6 +18,11 @@ _CUDA, _CUDA_MANAGED = 2, 13  # DLDeviceType
 _TYPES = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}  # DLDataTypeCode, as the letters of NumPy
 
 
+_pointer = ctypes.PYFUNCTYPE(c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
 class Memory(NamedTuple):
     """An array in the memory of a GPU."""
 
@@ -72,10 +77,8 @@ def memory(array: Any) -> Memory:
 
 def _from_dlpack(array: Any) -> Memory:
     capsule = array.__dlpack__(stream=1)  # 1 is CUDA's default stream here, and 0 not allowed
-    address = ctypes.pythonapi.PyCapsule_GetPointer
-    address.restype, address.argtypes = c_void_p, [ctypes.py_object, ctypes.c_char_p]
     # A DLManagedTensor begins with the tensor. The capsule releases it, as its name stays.
-    tensor = _Tensor.from_address(address(capsule, b"dltensor"))
+    tensor = _Tensor.from_address(_pointer(capsule, b"dltensor"))
     if tensor.lanes != 1 or tensor.code not in _TYPES:
         raise TypeError(f"an array by DLPack has elements of an unknown type, code {tensor.code}")
     size = tensor.bits // 8
@@ -105,6 +108,8 @@ def wait_for_stream(stream: int) -> None:
 
 def host(array: Memory) -> np.ndarray[Any, Any]:
     """A contiguous array, copied to host memory."""
+    if array.stream is not None:
+        wait_for_stream(array.stream)
     copy = np.empty(array.shape, array.type)
     to, source = c_void_p(copy.ctypes.data), ctypes.c_uint64(array.address)
     _driver("cuMemcpyDtoH_v2", to, source, ctypes.c_size_t(copy.nbytes))

@@ -12,6 +12,7 @@ __all__ = [
     "KarstError",
     "MatrixError",
     "NotConverged",
+    "NotFactored",
     "OptionError",
 ]
 
@@ -56,6 +57,26 @@ class NotConverged(KarstError):
 
     def __reduce__(self) -> Any:
         return type(self), (str(self), self.x, self.result)
+
+
+class NotFactored(KarstError):
+    """A preconditioner could not be made from the values of its matrix.
+
+    Attributes
+    ----------
+    reason : Reason
+        SINGULAR_BLOCK, NOT_FINITE, INDEFINITE_PRECOND or OUT_OF_RANGE.
+    block_row : int
+        Where, counted from 0; -1: no row is known.
+    """
+
+    def __init__(self, sentence: str, reason: Any, block_row: int) -> None:
+        super().__init__(sentence)
+        self.reason = reason
+        self.block_row = block_row
+
+    def __reduce__(self) -> Any:
+        return NotFactored, (str(self), self.reason, self.block_row)
 
 
 # karst_status: the exception for each; KarstError for all others.

@@ -6,7 +6,6 @@ ctypes gives up the interpreter's lock during each call, so that other Python th
 from __future__ import annotations
 
 import ctypes
-import glob
 import os
 from ctypes import (
     CFUNCTYPE,
@@ -27,14 +26,14 @@ import numpy as np
 
 from .errors import BY_STATUS, KarstError
 
-COPY, REFERENCE = 0, 1  # karst_ownership
+REFERENCE = 1  # KARST_REFERENCE of karst_ownership
 
 
 def _name() -> str:
     """The library of KARST_LIBRARY, of the wheel, or of the system."""
-    beside = glob.glob(os.path.join(os.path.dirname(__file__), "libkarst*.so*"))
-    found = os.environ.get("KARST_LIBRARY") or (beside[0] if beside else find_library("karst"))
-    return found or "libkarst.so.1"
+    beside = os.path.join(os.path.dirname(__file__), "libkarst.so.1")
+    found = beside if os.path.exists(beside) else find_library("karst")
+    return os.environ.get("KARST_LIBRARY") or found or "libkarst.so.1"
 
 
 def _open(path: str) -> Any:
@@ -144,8 +143,6 @@ _STATUS = {
     "matrix_find_grid": (_handle,),
     "matrix_read": (_handle, c_char_p, c_int, _out),
     "matrix_set_grid": (_handle, c_index, c_index, c_index),
-    "matrix_set_storage": (_handle, c_void_p),
-    "matrix_set_weights": (_handle, c_void_p),
     "matrix_update_values": (_handle, c_void_p),
     "matrix_values_changed": (_handle,),
     "matrix_write": (_handle, c_char_p),
@@ -154,7 +151,6 @@ _STATUS = {
     "options_set": (_handle, c_char_p, c_char_p),
     "precond_apply": (_handle, _handle, _handle),
     "precond_create": (_handle, _handle, _handle, _out),
-    "precond_get_info": (_handle, POINTER(Info)),
     "precond_keep": (_handle,),
     "precond_register": (_handle, POINTER(Method)),
     "precond_update": (_handle,),
@@ -183,7 +179,6 @@ _OTHER = {
     "context_stream": (c_void_p, _handle),
     "context_threads": (c_int, _handle),
     "device_count": (c_int, c_char_p),
-    "gallery_name": (c_char_p, c_size_t),
     "matrix_block_rows": (c_index, _handle),
     "matrix_block_size": (c_int, _handle),
     "matrix_blocks": (c_int64, _handle),
@@ -197,7 +192,6 @@ _OTHER = {
     "options_used": (c_int, _handle, c_char_p),
     "precond_destroy": (None, _handle),
     "precond_outcome": (c_int, _handle, POINTER(c_index)),
-    "precond_report": (c_int, _handle, c_size_t, POINTER(Value)),
     "processors": (c_int,),
     "reason_text": (c_char_p, c_int),
     "solver_destroy": (None, _handle),

@@ -1,8 +1,8 @@
 """Sparse matrices of SciPy, CuPy and torch as block rows, the form that Karst works on.
 
-Karst stores a block column by column, SciPy row by row. What lies between the two is one list of
-entry numbers, so that new values on the same pattern cost one pass over them. The list is not
-needed for sorted rows without duplicates: those of CSR are used where they are.
+Karst stores a block column by column, SciPy row by row. A list of entry numbers maps values
+of SciPy to Karst's, so that new ones on the same pattern cost one pass over them. Sorted rows
+without duplicates need no list: the values of CSR are used where they are.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class BlockRows:
             if self.block > 1:
                 B = B.tobsr((self.block, self.block))
                 B.sort_indices()
-        # Entry 0 stands for a zero that fills up a block: number -1 below is behind the last.
+        # Entry 0 is a zero that fills up a block. It becomes -1, and gather appends a zero there.
         blocks = B.data.reshape(-1, self.block, self.block) - 1
         self._entries = np.ascontiguousarray(blocks.swapaxes(1, 2))
         return B.indptr, B.indices

@@ -56,12 +56,12 @@ class Matrix:
         kind = kind_of(values)
         self.check_device(kind, "values")
         if kind.device == self.device and not isinstance(kind, Device):
-            self.order(kind, values)
+            self.wait_for_caller(kind, values)
             kind.view(karst.matrix_values(self.handle), tuple(values.shape))[...] = values
-            self.order(kind, values)
+            self.wait_for_caller(kind, values)
             self.context.check(karst.matrix_values_changed(self.handle))
             return
-        self.order(kind, values)
+        self.wait_for_caller(kind, values)
         place = kind.address(kind.double(values, "values"))
         self.context.check(karst.matrix_update_values(self.handle, place))
 
@@ -70,12 +70,10 @@ class Matrix:
         if values is None:
             if self._callers is None:
                 raise ValueError(
-                    "update() without values is for those changed in A.data, which the solver "
-                    "reads in place only of CSR in double precision: pass A"
+                    "update() without values takes those of A again, which the solver reads in "
+                    "place only of CSR in double precision with sorted indices: pass A"
                 )
             values = self._callers  # its data may be another array by now
-        else:
-            self._callers = values if values is self._callers else None
         values = self.pattern.of(values)
         if self._reference is None:
             self._store(values)
@@ -89,7 +87,7 @@ class Matrix:
             self.context.check(karst.matrix_update_values(self.handle, place))
             self._reference = None
 
-    def order(self, kind: Numpy, array: Any) -> None:
+    def wait_for_caller(self, kind: Numpy, array: Any) -> None:
         """Waits for the caller's work on an array, unless it is in the library's stream."""
         stream = kind.stream(array)
         if stream is not None and stream != self.stream:

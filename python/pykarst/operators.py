@@ -73,7 +73,7 @@ class Calls:
             if exception is not None:
                 raise exception
         finally:
-            del exception  # else it holds this frame, which holds it
+            del exception  # it refers to this frame, and the frame to it
 
     def _run(self, function: Function, name: str, x: int, y: int) -> int:
         try:

@@ -22,7 +22,7 @@ _FOREIGN = {
     "restrt": "restart",
     "accel": "solver",
 }
-_ARGUMENTS = ["block", "callback", "check", "device", "grid", "history", "operator", "threads", "x0"]
+_ARGUMENTS = "block callback check device grid history operator threads x0".split()
 
 
 def make_options(context: Context, chosen: dict[str, Any], solves: bool = True) -> int:
@@ -79,7 +79,8 @@ def _known(context: Context) -> Iterator[str]:
 
 
 def _unknown(name: str, known: list[str]) -> str:
-    near = [_FOREIGN[name]] if name in _FOREIGN else difflib.get_close_matches(name, known + _ARGUMENTS)
+    near = difflib.get_close_matches(name, known + _ARGUMENTS)
+    near = [_FOREIGN[name]] if name in _FOREIGN else near
     hint = f": did you mean {near[0]}?" if near else "."
     return f"option {name!r} is unknown{hint} The options are {', '.join(known)}"
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ctypes
 from types import TracebackType
-from typing import Any
+from typing import Any, Callable, TypeVar
 
 from . import signals
+from .arrays import Numpy
 from .context import Context
 from .library import karst
 from .matrix import Matrix
 from .operators import Calls
+
+
+Self = TypeVar("Self", bound="Owner")  # typing has its own from Python 3.11 on
 
 
 class Owner:
@@ -20,26 +24,42 @@ class Owner:
         self._matrix = matrix
         self._context = matrix.context
         self._calls = Calls(matrix.context, matrix.pattern.kind, matrix.device, matrix.rows)
-        self._use = _Use(matrix.context, self._calls)
+        # For a with statement around calls: another thread waits, a callback is refused.
+        self._in_use = _Use(matrix.context, self._calls)
 
-    def used(self) -> _Use:
-        """For a with statement around calls: another thread waits, a callback is refused."""
-        return self._use
-
-    def run(self, status: int) -> None:
+    def _check(self, status: int) -> None:
         """Raises what a function of the caller's has raised, or the exception of a status."""
         if self._calls.exception is not None:
             self._calls.reraise()
         if status:
             self._context.check(status)
 
-    def wrap(self, address: int) -> int:
-        """A vector of the library around n doubles."""
-        handle = ctypes.c_void_p()
-        context = self._context.address
-        self.run(karst.vector_wrap(context, self._matrix.rows, address, handle))
-        assert handle.value is not None
-        return handle.value
+    def _with_vectors(
+        self, kind: Numpy, read: Any, write: Any, call: Callable[[int, int], None]
+    ) -> None:
+        """Calls with two vectors of the library around arrays of n doubles."""
+        vectors = [ctypes.c_void_p(), ctypes.c_void_p()]
+        context, n = self._context.address, self._matrix.rows
+        try:
+            for vector, array in zip(vectors, (read, write)):
+                self._check(karst.vector_wrap(context, n, kind.address(array), vector))
+            call(vectors[0].value, vectors[1].value)  # type: ignore[arg-type]
+        finally:
+            for vector in vectors:
+                karst.vector_destroy(vector)
+
+    def _describe(self, describe: Callable[[], str]) -> str:
+        """What repr shows: no other thread closes the object meanwhile."""
+        name = type(self).__name__
+        context = self._context
+        if not context.lock.acquire(blocking=False):
+            return f"<{name}: in use by another thread>"
+        try:
+            if context.address is None:
+                return f"<{name}: closed>"
+            return f"<{name}: of process {context.process}>" if context.is_forked() else describe()
+        finally:
+            context.lock.release()
 
     def close(self) -> None:
         """Gives the memory back; later calls are refused."""
@@ -48,10 +68,10 @@ class Owner:
         if self._context.is_forked():
             self._context.close()
             return
-        with self._use:
+        with self._in_use:
             self._context.close()
 
-    def __enter__(self) -> Any:
+    def __enter__(self: Self) -> Self:
         self._context.use()
         return self
 
@@ -71,7 +91,7 @@ class Owner:
 
 
 class _Use:
-    """The time of a call, for one thread."""
+    """Locks the object for one call of one thread."""
 
     def __init__(self, context: Context, calls: Calls) -> None:
         self.context = context

@@ -8,11 +8,12 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from .arrays import NUMPY, kind_of
-from .errors import KarstError
+from .errors import NotFactored
 from .library import c_index, karst, text
 from .matrix import Matrix
 from .options import make_options
 from .owner import Owner
+from .result import Reason
 
 
 class Preconditioner(Owner, LinearOperator):  # type: ignore[misc]
@@ -26,7 +27,7 @@ class Preconditioner(Owner, LinearOperator):  # type: ignore[misc]
 
     Raises
     ------
-    KarstError
+    NotFactored
         For a singular block or a NaN, with its block row.
 
     Examples
@@ -56,30 +57,33 @@ class Preconditioner(Owner, LinearOperator):  # type: ignore[misc]
         matrix.set_grid(grid)
         context = matrix.context
         chosen = make_options(context, {"precond": precond, **options}, solves=False)
-        with self.used():
+        with self._in_use:
             address = context.address
             self._handle = context.make("precond_create", address, chosen, matrix.handle)
             self._check_outcome()
 
     def _check_outcome(self) -> None:
         row = c_index()
-        reason = karst.precond_outcome(self._handle, row)
+        reason = Reason(karst.precond_outcome(self._handle, row))
+        if reason == Reason.SINGULAR_BLOCK:
+            sentence = f"the pivot block of block row {row.value} is singular"
+            raise NotFactored(sentence, reason, row.value)
         if reason < 0:
-            where = f": block row {row.value}" if row.value >= 0 else ""
-            raise KarstError(f"the factorization failed: {text(karst.reason_text(reason))}{where}")
+            where = f", in block row {row.value}" if row.value >= 0 else ""
+            raise NotFactored(f"{text(karst.reason_text(reason))}{where}", reason, row.value)
 
     def update(self, values: Any = None) -> None:
         """Takes new values on the same pattern, as ``Solver.update``, and factors."""
-        with self.used():
+        with self._in_use:
             self._matrix.update(values)
-            self.run(karst.precond_update(self._handle))
+            self._check(karst.precond_update(self._handle))
             self._check_outcome()
 
     def keep(self, values: Any = None) -> None:
         """Takes new values on the same pattern, and keeps the factors of earlier ones."""
-        with self.used():
+        with self._in_use:
             self._matrix.update(values)
-            self.run(karst.precond_keep(self._handle))
+            self._check(karst.precond_keep(self._handle))
 
     def apply(self, r: Any) -> Any:
         """z = M^-1 r, of shape (n,), in the library and on the device of r."""
@@ -91,15 +95,15 @@ class Preconditioner(Owner, LinearOperator):  # type: ignore[misc]
         if kind.device != self._matrix.device:
             raise ValueError(f"r is in host memory, and M on {self._matrix.device}")
         r, z = kind.double(r, "r"), kind.empty(tuple(r.shape))
-        with self.used():
-            self._matrix.order(kind, r)
-            with_r, with_z = self.wrap(kind.address(r)), self.wrap(kind.address(z))
-            try:
-                self.run(karst.precond_apply(self._handle, with_r, with_z))
-                self.run(karst.context_synchronize(self._context.address))
-            finally:
-                karst.vector_destroy(with_r)
-                karst.vector_destroy(with_z)
+
+        def precondition(with_r: int, with_z: int) -> None:
+            self._check(karst.precond_apply(self._handle, with_r, with_z))
+            self._check(karst.context_synchronize(self._context.address))
+
+        with self._in_use:
+            for array in (r, z):
+                self._matrix.wait_for_caller(kind, array)
+            self._with_vectors(kind, r, z, precondition)
         return z
 
     def matvec(self, x: Any) -> Any:
@@ -113,6 +117,4 @@ class Preconditioner(Owner, LinearOperator):  # type: ignore[misc]
         raise NotImplementedError("Karst applies no transposed preconditioner: take another method")
 
     def __repr__(self) -> str:
-        if self._context.address is None:
-            return "<Preconditioner: closed>"
-        return f"<Preconditioner of {self._matrix.describe()}>"
+        return self._describe(lambda: f"<Preconditioner of {self._matrix.describe()}>")

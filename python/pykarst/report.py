@@ -43,11 +43,11 @@ class Report(Mapping[str, Any]):
                 values[name] = getattr(result, name)
         self.history = solver.history
         self._curves = _curves(solver, self.history)
-        self._pattern = solver.drawn
+        self._pattern = solver._pattern
 
     def _add_info(self, solver: Solver) -> None:
         info = Info()
-        solver.run(karst.solver_get_info(solver._handle, info))
+        solver._check(karst.solver_get_info(solver._handle, info))
         for name in (field[0] for field in Info._fields_):
             self._values[name] = getattr(info, name)
             if name.startswith("time"):
@@ -140,7 +140,8 @@ def _curves(solver: Solver, history: Any) -> list[plot.Curve]:
 
 def _target(solver: Solver, result: Any) -> float | None:
     """max(rtol |b|, atol), if the method iterates with the norm of b - A x."""
-    settings = (option(solver._context, solver._options, name) for name in ("norm", "scale", "side"))
+    context, options = solver._context, solver._options
+    settings = (option(context, options, name) for name in ("norm", "scale", "side"))
     if tuple(settings) != ("true", "none", "right"):
         return None
     rtol, atol, _ = solver._tolerances

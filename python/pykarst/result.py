@@ -9,7 +9,10 @@ from . import library
 
 
 class Reason(IntEnum):
-    """How a solve or a factorization ended: positive if it converged, negative if it failed."""
+    """How a solve or a factorization ended: positive if it converged, negative if it failed.
+
+    The members are those of karst_reason in karst.h, which describes each; so does the manual.
+    """
 
     SOUND = 0
     CONVERGED_RTOL = 1
@@ -34,7 +37,11 @@ class Reason(IntEnum):
 
 
 class Decision(IntEnum):
-    """What a callback may return."""
+    """What a callback may return.
+
+    GO_ON, as None, goes on. ACCEPT ends the solve as converged (CONVERGED_MONITOR), STOP as not
+    converged (STOPPED); x is then the best whose residual is known.
+    """
 
     GO_ON = 0
     ACCEPT = 1

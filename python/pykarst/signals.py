@@ -14,8 +14,7 @@ from typing import Any, Callable, List, Tuple
 
 from .operators import Calls
 
-_NAMES = "SIGINT SIGALRM SIGTERM SIGHUP SIGUSR1 SIGUSR2 SIGVTALRM SIGPROF"
-_NUMBERS = [int(getattr(signal, name)) for name in _NAMES.split() if hasattr(signal, name)]
+_NUMBERS = [int(number) for number in signal.valid_signals()]
 
 
 class Handler:
@@ -59,7 +58,7 @@ def keep(calls: Calls) -> Kept:
 
 
 def restore(kept: Kept) -> None:
-    """Sets the handlers from before again, but for those that a function has changed meanwhile."""
+    """Restores the earlier handlers, except where a function has set another."""
     for number, before, ours in kept:
         if _signal.getsignal(number) is ours:
             _signal.signal(number, before)

@@ -32,7 +32,8 @@ class Solver(Owner):
     A : sparse matrix or array, or LinearOperator
         Square, of shape (n, n): of SciPy, CuPy or torch, or any object with ``indptr``,
         ``indices`` and ``data``. The values of CSR in double precision with sorted indices are
-        used in place: see ``update``. Of a LinearOperator, or with ``operator``, nothing but
+        used in place: if they change, solves are for the changed matrix, with the factors of the
+        earlier one until ``update()``. Of a LinearOperator, or with ``operator``, nothing but
         products is known, and the default preconditioner is "none".
     precond : str, optional
         "iluk", "cpr", "amg", "auto", ...: the option precond. None is the library's default.
@@ -60,10 +61,15 @@ class Solver(Owner):
     ------
     OptionError, MatrixError, DeviceError, TypeError, ValueError
 
+    Attributes
+    ----------
+    results : list of Result
+        How the last solve ended, one for each column of b; ``result`` is the decisive one.
+
     Notes
     -----
-    Threads may use different solvers at the same time; one solver serves one at a time. A solver
-    belongs to the process that made it.
+    A singular block is found at set-up, and raised by ``solve``. Threads may use different solvers
+    at the same time; one solver serves one at a time. A solver belongs to the process that made it.
 
     Examples
     --------
@@ -99,7 +105,7 @@ class Solver(Owner):
         matrix = Matrix(A, block, device, threads)
         super().__init__(matrix)
         pattern = matrix.pattern
-        self.drawn = None if alone else Pattern(pattern.start, pattern.column, pattern.block)
+        self._pattern = None if alone else Pattern(pattern.start, pattern.column, pattern.block)
         if M is not None:
             if precond is not None:
                 raise ValueError("precond and M are two preconditioners: pass one of them")
@@ -124,8 +130,8 @@ class Solver(Owner):
             context.check(karst.solver_set_operator(self._handle, call, None))
         if history:
             karst.solver_monitor(self._handle, self._monitor, None)
-        with self.used():
-            self.run(karst.solver_setup(self._handle, matrix.handle))
+        with self._in_use:
+            self._check(karst.solver_setup(self._handle, matrix.handle))
 
     # ---- solving ----
 
@@ -170,7 +176,7 @@ class Solver(Owner):
             With the best x and the result. The sentence names the block row of a singular block
             or a NaN.
         """
-        with self.used():
+        with self._in_use:
             self._set_tolerances(rtol, atol, max_iterations)
             kind = kind_of(b)
             self._matrix.check_device(kind, "b")
@@ -206,7 +212,7 @@ class Solver(Owner):
             defaults[2] if max_iterations is None else whole(max_iterations, "max_iterations"),
         )
         if chosen != self._tolerances:
-            self.run(karst.solver_set_tolerances(self._handle, *chosen))
+            self._check(karst.solver_set_tolerances(self._handle, *chosen))
             self._tolerances = chosen
 
     def _watched(self, kind: Numpy, b: Any, x: Any, x0: Any, callback: Callback | None) -> None:
@@ -235,37 +241,33 @@ class Solver(Owner):
         b = kind.double(b, "b")
         start = None if x0 is None else kind.double(x0, "x0")
         matrix, n = self._matrix, self._matrix.rows
+
+        def begin_and_solve(with_b: int, with_x: int) -> None:
+            if start is None:
+                self._check(karst.vector_fill(with_x, 0.0))
+            else:
+                self._check(karst.vector_set(with_x, n, kind.address(start)))
+            self._solve(with_b, with_x)
+
         if kind.device == matrix.device:
-            matrix.order(kind, b)
-            with_b, with_x = self.wrap(kind.address(b)), self.wrap(kind.address(x))
-            try:
-                if start is None:
-                    self.run(karst.vector_fill(with_x, 0.0))
-                else:
-                    self.run(karst.vector_set(with_x, n, kind.address(start)))
-                self._solve(with_b, with_x)
-            finally:
-                karst.vector_destroy(with_b)
-                karst.vector_destroy(with_x)
+            for array in (b, x) if start is None else (b, x, start):
+                matrix.wait_for_caller(kind, array)
+            self._with_vectors(kind, b, x, begin_and_solve)
             return
         while len(self._uploads) < 2:
             context = self._context
             self._uploads.append(context.make("vector_create", context.address, n))
         with_b, with_x = self._uploads
-        self.run(karst.vector_set(with_b, n, kind.address(b)))
-        if start is None:
-            self.run(karst.vector_fill(with_x, 0.0))
-        else:
-            self.run(karst.vector_set(with_x, n, kind.address(start)))
-        self._solve(with_b, with_x)
-        self.run(karst.vector_get(with_x, n, kind.address(x)))
+        self._check(karst.vector_set(with_b, n, kind.address(b)))
+        begin_and_solve(with_b, with_x)
+        self._check(karst.vector_get(with_x, n, kind.address(x)))
 
     def _solve(self, b: int, x: int) -> None:
         ended = library.Result()
         status = karst.solver_solve(self._handle, b, x, ended)
         if not status:
             self.results.append(Result(ended, text(karst.solver_explain(self._handle))))
-        self.run(status)
+        self._check(status)
 
     def _watch(self, user: None, iteration: int, residual: float) -> int:
         """The monitor. The library cannot pass an exception on: the solve ends instead."""
@@ -296,18 +298,18 @@ class Solver(Owner):
             ``A.data``. None: those of A itself have changed, which the solver uses in place (CSR
             in double precision with sorted indices).
         """
-        with self.used():
+        with self._in_use:
             self._matrix.update(values)
-            self.run(karst.solver_update(self._handle))
+            self._check(karst.solver_update(self._handle))
 
     def keep(self, values: Any = None) -> None:
         """Takes new values as ``update``, but keeps the factors: a lagged preconditioner.
 
         x then solves the system of the new values; it may take a few more iterations.
         """
-        with self.used():
+        with self._in_use:
             self._matrix.update(values)
-            self.run(karst.solver_keep(self._handle))
+            self._check(karst.solver_keep(self._handle))
 
     # ---- what happened ----
 
@@ -331,12 +333,13 @@ class Solver(Owner):
     @property
     def report(self) -> Report:
         """What was chosen, made and reached: a mapping. See ``Report.plot``."""
-        with self.used():
+        with self._in_use:
             return Report(self)
 
     def __repr__(self) -> str:
-        if self._context.address is None:
-            return "<Solver: closed>"
+        return self._describe(self._chosen)
+
+    def _chosen(self) -> str:
         names = ("solver", "precond", "ordering")
         chosen = ", ".join(option(self._context, self._options, name) for name in names)
         ended = self.result.explanation if self.results else "not solved yet"
@@ -353,6 +356,10 @@ def solve(
     M: Any = None,
     callback: Callback | None = None,
     *,
+    atol: float | None = None,
+    max_iterations: int | None = None,
+    device: str | None = None,
+    threads: int | None = None,
     check: bool = True,
     **options: Any,
 ) -> tuple[Any, Result]:
@@ -364,9 +371,10 @@ def solve(
         See ``Solver``. A function is y = A(x).
     b : array
         Of shape (n,), (n, 1) or (n, k).
-    precond, block, M, **options
-        See ``Solver``, which knows more arguments: threads, device, grid, operator.
-    rtol, x0, callback, check
+    precond, block, M, device, threads, **options
+        See ``Solver``, and its other arguments: grid, operator. If b is in the memory of a GPU,
+        the solve is there.
+    rtol, atol, max_iterations, x0, callback, check
         See ``Solver.solve``.
 
     Returns
@@ -394,8 +402,9 @@ def solve(
             raise TypeError(f"b is of the type {type(b).__name__}, and has to be an array")
         A = LinearOperator((len(b), len(b)), matvec=A, dtype=np.float64)
     on = kind_of(b).device
-    if options.get("device") is None and on != "cpu":
-        options["device"] = on
-    with Solver(A, precond, block, M=M, rtol=rtol, **options) as solver:
+    if device is None and on != "cpu":
+        device = on
+    options.update(rtol=rtol, atol=atol, max_iterations=max_iterations)
+    with Solver(A, precond, block, M=M, device=device, threads=threads, **options) as solver:
         x = solver.solve(b, x0, callback=callback, check=check)
         return x, solver.result

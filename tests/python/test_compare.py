@@ -135,7 +135,7 @@ def refusals():
     error = pykarst.KarstError
     raises(
         error,
-        'precond "nonsense" is unknown',
+        'karst-compare: precond "nonsense" is unknown',
         lambda: pykarst.compare(A, precond="nonsense"),
         "method",
     )

@@ -11,6 +11,7 @@ from tap import (
     raises,
     random_numbers,
     random_system,
+    same,
     skip,
     sp,
 )
@@ -159,6 +160,13 @@ def cupy_arrays():
         ok(distance(2 * solver.solve(b), exact) < NEAR, "CuPy: b in host memory")
 
 
-for checks in (without_gpu, host, torch_tensors, cupy_arrays):
+def columns():
+    array = pykarst.DeviceArray(4096, (N, 2), None, np.float32)
+    column = array[:, 1].__cuda_array_interface__
+    same(column["typestr"], "<f4", "a column has the type of its array")
+    same(column["data"][0], 4096 + 4 * N, "and begins behind the one before")
+
+
+for checks in (without_gpu, host, columns, torch_tensors, cupy_arrays):
     group(checks)
 done_testing()

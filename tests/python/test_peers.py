@@ -1,4 +1,4 @@
-"""examples/peers.py solves with Karst to its target, counts lines, and says why a way has no result."""
+"""examples/peers.py solves with Karst to its target, counts lines, and says why a way fails."""
 
 import importlib.util
 import os

@@ -76,6 +76,11 @@ def signals():
         solver.solve(ones, callback=lambda *_: pykarst.Decision.STOP if seen else None, check=False)
         same(seen, [signal.SIGALRM], "another handler runs during a solve")
         signal.signal(signal.SIGALRM, before)
+        before = signal.signal(signal.SIGCHLD, alarm)
+        later(signal.SIGCHLD)
+        number = str(int(signal.SIGCHLD))
+        raises(Alarm, number, lambda: solver.solve(ones), "and that of any signal")
+        signal.signal(signal.SIGCHLD, before)
         send = lambda *_: signal.raise_signal(signal.SIGINT) or time.sleep(PATIENCE)
         raises(
             KeyboardInterrupt,
@@ -133,11 +138,12 @@ def threads():
                 time.sleep(0.001)
 
         interval = sys.getswitchinterval()
-        sys.setswitchinterval(
-            PATIENCE
-        )  # no thread gives the lock up but in a call that releases it
-        run(one, other)
-        sys.setswitchinterval(interval)
+        # No thread gives the lock up but in a call that releases it.
+        sys.setswitchinterval(PATIENCE)
+        try:
+            run(one, other)
+        finally:
+            sys.setswitchinterval(interval)
         ok(count, "another thread runs while a solve without callbacks does")
     with pykarst.Solver(A, rtol=1e-10) as shared:
         found = []
@@ -179,25 +185,33 @@ def reentrance():
         ok(solver.result.converged and found, "but another one")
 
 
+def fork_is_refused(solver, preconditioner):
+    """In the child: calls of its parent's objects say so, and new ones work."""
+    refused = "of process" in repr(solver)
+    for call in (
+        lambda: solver.solve(b),
+        lambda: solver.update(A),
+        lambda: preconditioner @ b,
+    ):
+        try:
+            call()
+            refused = False
+        except RuntimeError as error:
+            refused &= "make a new one in each process" in str(error)
+    solver.close()
+    return refused and distance(pykarst.solve(A, b, rtol=1e-10)[0], exact) < 1e-8
+
+
 def forks():
     with pykarst.Solver(A, threads=2) as solver, pykarst.Preconditioner(A) as preconditioner:
         solver.solve(b)
         child = os.fork()
         if child == 0:
-            code = 1
-            for call in (
-                lambda: solver.solve(b),
-                lambda: solver.update(A),
-                lambda: preconditioner @ b,
-            ):
-                try:
-                    call()
-                    code = 0
-                except RuntimeError as error:
-                    code &= "make a new one in each process" in str(error)
-            code &= distance(pykarst.solve(A, b, rtol=1e-10)[0], exact) < 1e-8
-            solver.close()
-            os._exit(0 if code else 1)
+            code = False
+            try:
+                code = fork_is_refused(solver, preconditioner)
+            finally:
+                os._exit(0 if code else 1)
         same(os.waitpid(child, 0)[1], 0, "a forked child is refused, and makes a new solver")
         ok(solver.solve(b) is not None, "the parent goes on")
 
