@@ -104,8 +104,8 @@ static void fail_multigrid(void)
       {lined, "cg", "amg", "natural", "pmis", 1, 1},
       {"blackoil:4x3x3", "bicgstab", "cpr", "natural", "pmis", 1, 1},
       {"blackoil:4x3x3", "fgmres", "cpr", "tiles", "aggregation", 1, 1},
-      {large, "cg", "amg", "natural", "pmis", 2, 31},
-      {large, "cg", "amg", "natural", "aggregation", 2, 31},
+      {large, "cg", "amg", "natural", "pmis", 2, 61},
+      {large, "cg", "amg", "natural", "aggregation", 2, 61},
       {"blackoil:16x16x8", "bicgstab", "cpr", "natural", "pmis", 2, 31},
   };
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
