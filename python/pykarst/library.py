@@ -32,8 +32,8 @@ REFERENCE = 1  # KARST_REFERENCE of karst_ownership
 def _name() -> str:
     """The library of KARST_LIBRARY, of the wheel, or of the system."""
     beside = os.path.join(os.path.dirname(__file__), "libkarst.so.1")
-    found = beside if os.path.exists(beside) else find_library("karst")
-    return os.environ.get("KARST_LIBRARY") or found or "libkarst.so.1"
+    named = os.environ.get("KARST_LIBRARY") or (beside if os.path.exists(beside) else None)
+    return named or find_library("karst") or "libkarst.so.1"
 
 
 def _open(path: str) -> Any:
