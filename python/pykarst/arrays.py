@@ -32,10 +32,6 @@ def real(dtype: Any, name: str) -> None:
         raise TypeError(f"{name} has the type {dtype}, which is not one of real numbers")
 
 
-def _size(shape: Shape) -> int:
-    return math.prod(shape)
-
-
 class Numpy:
     """Arrays in host memory, and what the other kinds of arrays have in common."""
 
@@ -68,7 +64,7 @@ class Numpy:
 
     def view(self, address: int, shape: Shape) -> Any:
         """Doubles of the library as an array, without a copy."""
-        doubles = (ctypes.c_double * _size(shape)).from_address(address)
+        doubles = (ctypes.c_double * math.prod(shape)).from_address(address)
         return np.ctypeslib.as_array(doubles).reshape(shape)
 
     def stream(self, array: Any) -> int | None:
@@ -118,7 +114,7 @@ class Cupy(Numpy):
 
     def view(self, address: int, shape: Shape) -> Any:
         cuda = self.cupy.cuda
-        memory = cuda.UnownedMemory(address, 8 * _size(shape), self, self.on.id)
+        memory = cuda.UnownedMemory(address, 8 * math.prod(shape), self, self.on.id)
         return self.cupy.ndarray(shape, memptr=cuda.MemoryPointer(memory, 0))
 
     def stream(self, array: Any) -> int | None:
@@ -170,7 +166,7 @@ class Torch(Numpy):
     def view(self, address: int, shape: Shape) -> Any:
         if self.device == "cpu":
             return self.torch.from_numpy(super().view(address, shape))
-        doubles = DeviceArray(address, (_size(shape),), None)
+        doubles = DeviceArray(address, (math.prod(shape),), None)
         return self.torch.as_tensor(doubles, device=self.on).reshape(shape)
 
     def stream(self, array: Any) -> int | None:
@@ -213,7 +209,7 @@ class DeviceArray:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         size = self.dtype.itemsize
-        strides = tuple(size * _size(self.shape[:axis]) for axis in range(len(self.shape)))
+        strides = tuple(size * math.prod(self.shape[:axis]) for axis in range(len(self.shape)))
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,
@@ -265,7 +261,7 @@ class Device(Numpy):
 
     def empty(self, shape: Shape) -> Any:
         context = Context(self.device, None, None)
-        vector = context.make("vector_create", context.address, _size(shape))
+        vector = context.make("vector_create", context.address, math.prod(shape))
         return DeviceArray(karst.vector_values(vector), shape, context)
 
     def address(self, array: Any) -> int:

@@ -12,7 +12,8 @@ from typing import Any, Callable
 
 import numpy as np
 
-from .library import Message, check, karst, text
+from .errors import BY_STATUS, KarstError
+from .library import Message, karst, text
 
 log = logging.getLogger("pykarst")
 _PHASE, _NOTE, _WARNING = range(3)  # karst_message_kind
@@ -37,7 +38,7 @@ class Context:
         # A call for one object at a time; its own callbacks pass, and the library refuses them.
         self.lock = threading.RLock()
         self.messages: list[str] = []
-        self._handles: list[tuple[Any, int]] = []
+        self._handles: list[tuple[Any, int | None]] = []
         # Functions that the library may call as long as the context lives. None of them refers to
         # the context or its owner, whose memory would then wait for the garbage collector.
         self.kept: list[Any] = [Message(_receiver(self.messages))]
@@ -59,15 +60,20 @@ class Context:
     def check(self, status: int) -> None:
         """Raises the exception of a status other than 0."""
         if status:
-            check(self.address, status)
+            sentence = text(karst.context_error(self.address)) or "the library has no memory left"
+            raise BY_STATUS.get(status, KarstError)(sentence)
 
     def make(self, create: str, *arguments: Any) -> int:
         """Calls karst_CREATE(..., &handle), and keeps the handle until the context is closed."""
         handle = ctypes.c_void_p()
         self.check(getattr(karst, create)(*arguments, handle))
         assert handle.value
-        self._handles.append((getattr(karst, create.split("_")[0] + "_destroy"), handle.value))
+        self.own(create.split("_")[0], handle)
         return handle.value
+
+    def own(self, kind: str, handle: ctypes.c_void_p) -> None:
+        """Keeps a handle of a kind such as "matrix" until the context is closed."""
+        self._handles.append((getattr(karst, kind + "_destroy"), handle.value))
 
     def use(self) -> None:
         """Refuses a context that is closed, or that another process made."""

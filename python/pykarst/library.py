@@ -24,8 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from .errors import BY_STATUS, KarstError
-
 REFERENCE = 1  # KARST_REFERENCE of karst_ownership
 
 
@@ -162,8 +160,8 @@ _STATUS = {
     "solver_setup": (_handle, _handle),
     "solver_solve": (_handle, _handle, _handle, POINTER(Result)),
     "solver_update": (_handle,),
-    "vector_fill": (_handle, c_double),
     "vector_create": (_handle, c_int64, _out),
+    "vector_fill": (_handle, c_double),
     "vector_get": (_handle, c_int64, c_void_p),
     "vector_read_beside": (_handle, c_char_p, _out),
     "vector_set": (_handle, c_int64, c_void_p),
@@ -228,10 +226,3 @@ karst: Any = SimpleNamespace(
 def text(value: bytes | None) -> str:
     """A text of the library; file names in it may have any bytes."""
     return (value or b"").decode("utf-8", "surrogateescape")
-
-
-def check(context: int | None, status: int) -> None:
-    """Raises the exception of a status, with the sentence of the context."""
-    if status:
-        sentence = text(karst.context_error(context)) or "the library has no memory left"
-        raise BY_STATUS.get(status, KarstError)(sentence)

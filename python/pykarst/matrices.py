@@ -8,6 +8,7 @@ without duplicates need no list: the values of CSR are used where they are.
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -158,7 +159,7 @@ class BlockRows:
     def _convert(self, start: Any, index: Any, given: Source) -> tuple[Any, Any]:
         """The pattern of another form or block size, with the list of entry numbers."""
         make = {"csr": sp.csr_matrix, "csc": sp.csc_matrix, "bsr": sp.bsr_matrix}[given.format]
-        numbers = np.arange(1, np.prod(self._shape) + 1).reshape(self._shape)
+        numbers = np.arange(1, math.prod(self._shape) + 1).reshape(self._shape)
         B = make((numbers, index, start), shape=(self.rows, self.rows), copy=True)
         B.sort_indices()
         if given.format != "bsr" or self.block != given.block or not B.has_canonical_format:
@@ -203,7 +204,7 @@ class BlockRows:
         """
         kind = kind_of(data)
         data = kind.double(kind.array(data), "values")
-        if int(np.prod(data.shape)) != int(np.prod(self._shape)):
+        if math.prod(data.shape) != math.prod(self._shape):
             raise ValueError(f"values has the shape {tuple(data.shape)}, and A has {self._shape}")
         if self._slots is not None:
             data = np.bincount(self._slots, data.reshape(-1))
@@ -259,11 +260,6 @@ def _is_canonical(start: Any, index: Any) -> bool:
     begins = start[(start > 0) & (start < len(index))]
     ascends[begins - 1] = True  # from one row to the next
     return bool(ascends.all())
-
-
-def identity(rows: int) -> Any:
-    """A matrix for an operator without one."""
-    return sp.identity(rows, format="csr")
 
 
 def to_scipy(matrix: int) -> Any:

@@ -34,12 +34,11 @@ def gallery(problem: str) -> tuple[Any, np.ndarray[Any, Any]]:
         For an unknown problem, with a list of those that are known, and for invalid sizes.
     """
     context = Context("cpu", None, None)
-    rhs = ctypes.c_void_p()
-    matrix = ctypes.c_void_p()
-    context.check(
-        karst.gallery_create(context.address, bytes_of(problem, "problem"), 0, matrix, rhs)
-    )
-    A, b = _both(context, matrix, rhs)
+    name = bytes_of(problem, "problem")
+    matrix, rhs = ctypes.c_void_p(), ctypes.c_void_p()
+    context.check(karst.gallery_create(context.address, name, 0, matrix, rhs))
+    context.own("matrix", matrix)
+    A, b = _both(context, matrix.value, rhs)
     return A, np.ones(A.shape[0]) if b is None else b
 
 
@@ -60,26 +59,18 @@ def read(path: str | os.PathLike[str], block: int = 0) -> tuple[Any, Any]:
     b : ndarray of shape (n,) or None
     """
     context = Context("cpu", None, None)
-    rhs = ctypes.c_void_p()
-    matrix = ctypes.c_void_p()
     name = bytes_of(os.fsdecode(path), "path")
-    context.check(karst.matrix_read(context.address, name, whole(block, "block"), matrix))
-    status = karst.vector_read_beside(context.address, name, rhs)
-    try:
-        context.check(status)
-    except BaseException:
-        karst.matrix_destroy(matrix)
-        raise
+    matrix = context.make("matrix_read", context.address, name, whole(block, "block"))
+    rhs = ctypes.c_void_p()
+    context.check(karst.vector_read_beside(context.address, name, rhs))
     return _both(context, matrix, rhs)
 
 
-def _both(context: Context, matrix: ctypes.c_void_p, rhs: ctypes.c_void_p) -> tuple[Any, Any]:
-    assert matrix.value is not None
-    A, b = to_scipy(matrix.value), None
+def _both(context: Context, matrix: Any, rhs: ctypes.c_void_p) -> tuple[Any, Any]:
+    """Copies of a matrix and of its right-hand side, if there is one. Closes the context."""
+    context.own("vector", rhs)
+    A, b = to_scipy(matrix), None
     if rhs.value is not None:
-        length = karst.vector_length(rhs)
-        b = NUMPY.view(karst.vector_values(rhs), (length,)).copy()
-        karst.vector_destroy(rhs)
-    karst.matrix_destroy(matrix)
+        b = NUMPY.view(karst.vector_values(rhs), (karst.vector_length(rhs),)).copy()
     context.close()
     return A, b

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from . import library
@@ -12,7 +13,7 @@ from .arrays import Numpy, kind_of
 from .context import number, weak, whole
 from .errors import NotConverged
 from .library import Monitor, karst, text
-from .matrices import identity, is_matrix
+from .matrices import is_matrix
 from .matrix import Matrix
 from .operators import function_of
 from .options import make_options, option
@@ -100,7 +101,7 @@ class Solver(Owner):
         alone = not is_matrix(A) and hasattr(A, "matvec")
         if alone:
             operator = A if operator is None else operator
-            A = identity(A.shape[0])
+            A = sp.identity(A.shape[0], format="csr")  # products are all that is known
             precond = precond or ("none" if M is None else None)
         matrix = Matrix(A, block, device, threads)
         super().__init__(matrix)
