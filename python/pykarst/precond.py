@@ -86,7 +86,11 @@ class Preconditioner(Owner, LinearOperator):  # type: ignore[misc]
             self._check(karst.precond_keep(self._handle))
 
     def apply(self, r: Any) -> Any:
-        """z = M^-1 r, of shape (n,), in the library and on the device of r."""
+        """z = M^-1 r, of shape (n,), in the library and on the device of r.
+
+        z of CuPy and torch is complete in the order of their current stream, any other z when the
+        call returns.
+        """
         kind = kind_of(r)
         self._matrix.check_device(kind, "r")
         r = kind.array(r)
@@ -98,7 +102,8 @@ class Preconditioner(Owner, LinearOperator):  # type: ignore[misc]
 
         def precondition(with_r: int, with_z: int) -> None:
             self._check(karst.precond_apply(self._handle, with_r, with_z))
-            self._check(karst.context_synchronize(self._context.address))
+            if kind.stream(z) != self._matrix.stream:
+                self._check(karst.context_synchronize(self._context.address))
 
         with self._in_use:
             for array in (r, z):
