@@ -71,6 +71,10 @@ class Numpy:
         """The cudaStream_t of the caller's work on the array; None: there is no such work."""
         return None
 
+    def stream_object(self) -> Any:
+        """The caller's current stream, which exists as long as this object; None: there is none."""
+        return None
+
     def wait(self, array: Any) -> None:
         """Waits for the caller's work on the array."""
 
@@ -118,12 +122,14 @@ class Cupy(Numpy):
         return self.cupy.ndarray(shape, memptr=cuda.MemoryPointer(memory, 0))
 
     def stream(self, array: Any) -> int | None:
+        return int(self.stream_object().ptr)
+
+    def stream_object(self) -> Any:
         with self.on:
-            return int(self.cupy.cuda.get_current_stream().ptr)
+            return self.cupy.cuda.get_current_stream()
 
     def wait(self, array: Any) -> None:
-        with self.on:
-            self.cupy.cuda.get_current_stream().synchronize()
+        self.stream_object().synchronize()
 
     def host(self, array: Any) -> Any:
         return self.cupy.asnumpy(array)
@@ -170,12 +176,13 @@ class Torch(Numpy):
         return self.torch.as_tensor(doubles, device=self.on).reshape(shape)
 
     def stream(self, array: Any) -> int | None:
-        if self.device == "cpu":
-            return None
-        return int(self.torch.cuda.current_stream(self.on).cuda_stream)
+        return None if self.device == "cpu" else int(self.stream_object().cuda_stream)
+
+    def stream_object(self) -> Any:
+        return None if self.device == "cpu" else self.torch.cuda.current_stream(self.on)
 
     def wait(self, array: Any) -> None:
-        self.torch.cuda.current_stream(self.on).synchronize()
+        self.stream_object().synchronize()
 
     def host(self, array: Any) -> Any:
         return array.detach().cpu().numpy()

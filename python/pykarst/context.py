@@ -39,8 +39,9 @@ class Context:
         self.lock = threading.RLock()
         self.messages: list[str] = []
         self._handles: list[tuple[Any, int | None]] = []
-        # Functions that the library may call as long as the context lives. None of them refers to
-        # the context or its owner, whose memory would then wait for the garbage collector.
+        # Functions that the library may call as long as the context lives, and its stream. None of
+        # them refers to the context or its owner, whose memory would then wait for the garbage
+        # collector.
         self.kept: list[Any] = [Message(_receiver(self.messages))]
         handle = ctypes.c_void_p()
         if karst.context_create(None, handle):

@@ -34,6 +34,7 @@ class Matrix:
         if stream == 2:  # CUDA's stream of a thread, on which the library cannot queue its work
             stream = None
         self.context = context = Context(device, threads, stream)
+        context.kept.append(pattern.kind.stream_object())
         self.device = "cuda:0" if device == "cuda" else device
         self.stream = karst.context_stream(context.address) or (0 if device != "cpu" else None)
         self._reference: Any = None  # values that the library reads in place

@@ -101,7 +101,10 @@ def streams() -> None:
         for _ in range(200):
             sum_of_parts += right / 200
         tap.ok(near(solver.solve(sum_of_parts)), "b on another stream of CuPy")
-        tap.ok(near(pykarst.Solver(on_gpu, rtol=1e-10).solve(right)), "a solver on that stream")
+        on_stream = pykarst.Solver(on_gpu, rtol=1e-10)
+        tap.ok(near(on_stream.solve(right)), "a solver on that stream")
+    tap.ok(near(on_stream.solve(right)), "which the solver keeps")
+    on_stream.close()
     with torch.cuda.stream(torch.cuda.Stream()):
         tensor = torch.zeros(n, dtype=torch.float64, device="cuda")
         for _ in range(200):
